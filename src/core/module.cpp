@@ -1,0 +1,22 @@
+// The compiled core: one nanobind module, each part registered by its own file.
+#include <nanobind/nanobind.h>
+
+#include "cpu.h"
+
+namespace nb = nanobind;
+
+namespace shiftlearn {
+void bind_tiles(nb::module_ &);
+void bind_working_set(nb::module_ &);
+void bind_linear(nb::module_ &);
+void bind_batch(nb::module_ &);
+}  // namespace shiftlearn
+
+NB_MODULE(_core, m) {
+    m.doc() = "Compiled inner loops of shiftlearn.";
+    m.def("isa", &shiftlearn::isa_name, "Name of the instruction set in use.");
+    shiftlearn::bind_tiles(m);
+    shiftlearn::bind_working_set(m);
+    shiftlearn::bind_linear(m);
+    shiftlearn::bind_batch(m);
+}

@@ -1,0 +1,5 @@
+#include "simd.h"
+
+namespace shiftlearn {
+namespace SHIFTLEARN_ISA_NAMESPACE {}
+}  // namespace shiftlearn

@@ -1,0 +1,36 @@
+"""shiftlearn: classifiers that keep working when the data move.
+
+Every public name is imported on first use (PEP 562), so that ``import shiftlearn`` itself loads
+neither SciPy nor scikit-learn.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+__version__ = "0.1.0.dev0"
+
+# Public name -> module that defines it. Adding a method adds one line here.
+_HOME = {
+    "Certificate": "certificates",
+}
+
+if TYPE_CHECKING:
+    from shiftlearn.certificates import Certificate as Certificate
+
+__all__ = [*_HOME, "metrics"]
+
+
+def __getattr__(name: str) -> Any:
+    if name in _HOME:
+        value = getattr(importlib.import_module(f"shiftlearn.{_HOME[name]}"), name)
+        globals()[name] = value
+        return value
+    if name == "metrics":
+        return importlib.import_module("shiftlearn.metrics")
+    raise AttributeError(f"module 'shiftlearn' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted([*globals(), *__all__])

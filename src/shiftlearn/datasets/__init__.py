@@ -1,0 +1,1 @@
+"""Loaders for the real data of the experiments, from their published form."""

@@ -1,0 +1,1 @@
+"""Is there a shift, how large, and where."""

@@ -1,0 +1,1 @@
+"""The papers' experiments as code: one registry, one command each."""
