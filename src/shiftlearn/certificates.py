@@ -40,6 +40,13 @@ class Certificate:
         (iteration, objective, violation) along the way.
     curvature : float
         Smallest curvature at the answer where it is defined, else NaN.
+
+    Examples
+    --------
+    >>> from shiftlearn import Certificate
+    >>> proof = Certificate(objective=-20.0, gap=0.01, violation=5e-4, converged=True, n_iter=87)
+    >>> proof.relative_gap
+    0.0005
     """
 
     objective: float
