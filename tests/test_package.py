@@ -13,7 +13,6 @@ import pytest
 
 import shiftlearn
 
-
 ROOT = Path(__file__).resolve().parents[1]
 NAMES = sorted(shiftlearn._HOME)
 

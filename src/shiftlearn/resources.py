@@ -37,7 +37,7 @@ def n_threads(n_jobs: int | None) -> int:
 
 
 def memory_budget(memory_limit: int | float | str) -> int:
-    """Bytes for ``memory_limit``: a number, or "auto" for a quarter of what is free, at most 1 GiB."""
+    """Bytes for ``memory_limit``: a number, or "auto": a quarter of what is free, at most 1 GiB."""
     if memory_limit == "auto":
         return int(max(64 << 20, min(1 << 30, _free_memory() // 4)))
     if isinstance(memory_limit, str) or not memory_limit > 0:

@@ -27,7 +27,9 @@ class Operator(Protocol):
     """A symmetric n×n matrix that is asked for blocks of itself, never stored by the solver."""
 
     @property
-    def shape(self) -> tuple[int, int]: ...
+    def shape(self) -> tuple[int, int]:
+        """(n, n)."""
+        ...
 
     def diagonal(self) -> Floats:
         """The n diagonal entries."""
@@ -82,7 +84,7 @@ def solve(
     n_jobs: int | None = None,
     callback: Callable[[Event], bool | None] | None = None,
 ) -> Solution:
-    """Solve ``problem`` until the largest violation of the optimality conditions is at most ``tol``.
+    """Solve ``problem`` until the optimality conditions are violated by at most ``tol``.
 
     ``start`` is an a to begin with (clipped to the box; sums are restored). ``max_iter`` counts
     inner steps. A callback that returns True stops with a certified, feasible answer.
