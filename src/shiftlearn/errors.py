@@ -21,3 +21,7 @@ class ScaleWarning(UserWarning):
 
 class MissingLabelWarning(UserWarning):
     """A value of ``y`` was taken as the mark of an unlabelled row."""
+
+
+class DataNotFoundError(FileNotFoundError):
+    """A published data set is not there; the message names the file, the folder and the remedy."""
