@@ -379,7 +379,7 @@ def _resolve_gamma(gamma: Any, X: Any) -> float:
 def _variance(X: Any) -> float:
     if isinstance(X, np.ndarray):
         return float(X.var(dtype=np.float64))
-    size = float(X.shape[0]) * X.shape[1]
+    size = float(X.shape[0] * X.shape[1])
     data = X.data.astype(np.float64, copy=False)
     mean = float(data.sum()) / size
     return max(0.0, float(data @ data) / size - mean**2)

@@ -378,13 +378,13 @@ def _integral(values: NDArray[Any]) -> bool:
 def _checked_labels(y: Any) -> NDArray[Any]:
     """Labels that are not plainly integers or strings, as a one-dimensional array."""
     refuse_device_arrays(y, "y")
-    y = np.asarray(column_or_1d(y, warn=True))
-    if y.dtype.kind == "f":
-        assert_all_finite(y, input_name="y")
-    if y.dtype.kind == "O":
-        y = _tidy_objects(y)
-    check_classification_targets(y)
-    return y
+    labels: NDArray[Any] = np.asarray(column_or_1d(y, warn=True))
+    if labels.dtype.kind == "f":
+        assert_all_finite(labels, input_name="y")
+    if labels.dtype.kind == "O":
+        labels = _tidy_objects(labels)
+    check_classification_targets(labels)
+    return labels
 
 
 def _tidy_objects(y: NDArray[Any]) -> NDArray[Any]:
