@@ -44,7 +44,7 @@ nb::tuple solve(nb::ndarray<nb::numpy, const T, nb::ndim<2>, nb::device::cpu> ma
         if (starts.data()[k] < (k ? starts.data()[k - 1] : 0) || starts.data()[k] > long(q))
             throw nb::value_error("groups of a working set must be ordered");
     WorkingSet set{long(q), long(matrix.stride(0)), u.data(), g.data(), lower.data(), upper.data(),
-                   starts.data(), long(starts.shape(0)) - 1, tol, max_steps, nullptr, 0, 0.0};
+                   starts.data(), long(starts.shape(0)) - 1, tol, max_steps, nullptr, 0, 0.0, false};
     const T *K = matrix.data();
     {
         nb::gil_scoped_release release;
@@ -52,7 +52,7 @@ nb::tuple solve(nb::ndarray<nb::numpy, const T, nb::ndim<2>, nb::device::cpu> ma
         set.scratch = scratch.data();
         if (q) solver<T>()(K, set);
     }
-    return nb::make_tuple(set.steps, set.violation);
+    return nb::make_tuple(set.steps, set.violation, set.indefinite);
 }
 
 }  // namespace

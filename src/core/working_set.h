@@ -22,6 +22,7 @@ struct WorkingSet {
     double *scratch;              // 3 * q numbers
     long steps;                   // out: moves made
     double violation;             // out: largest violation left
+    bool indefinite;              // out: a curvature was negative beyond rounding
 };
 
 template <class T>

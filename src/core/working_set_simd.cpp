@@ -142,6 +142,8 @@ class Descent {
     double move_pair() {
         const long i = best_.up_at, j = partner(i);
         double a = diagonal_[i] + diagonal_[j] - 2 * double(row(i)[j]);
+        if (a < -1e-5 * (1 + diagonal_[i] * diagonal_[i] + diagonal_[j] * diagonal_[j]))
+            s_.indefinite = true;
         if (!(a > kTau)) a = kTau;
         double step = (s_.g[j] - s_.g[i]) / a;
         const double room_i = s_.upper[i] - s_.u[i], room_j = s_.u[j] - s_.lower[j];
@@ -158,6 +160,7 @@ class Descent {
     double move_alone() {
         const long i = best_.up > best_.down ? best_.up_at : best_.down_at;
         const double a = diagonal_[i] > kTau ? diagonal_[i] : kTau;
+        if (diagonal_[i] < 0) s_.indefinite = true;
         const double before = s_.u[i], wanted = before - s_.g[i] / a;
         s_.u[i] = wanted < s_.lower[i] ? s_.lower[i] : wanted > s_.upper[i] ? s_.upper[i] : wanted;
         mark(i);
