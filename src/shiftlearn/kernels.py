@@ -382,7 +382,8 @@ def _variance(X: Any) -> float:
     size = float(X.shape[0] * X.shape[1])
     data = X.data.astype(np.float64, copy=False)
     mean = float(data.sum()) / size
-    return max(0.0, float(data @ data) / size - mean**2)
+    square = float(data @ data) / size
+    return square - mean**2 if square > mean**2 else 0.0
 
 
 def pack(X: Any, dtype: Any, center: Array | None, threads: int) -> Any:

@@ -37,7 +37,7 @@ STEPS_PER_CALL = 200_000  # keeps one call of compiled code well under half a se
 
 @dataclass(frozen=True, slots=True)
 class BoxProblem:
-    """The program above. ``groups`` None: one group of all (if ``totals`` has one entry) or none."""
+    """The program above; ``groups`` None means one group of all (one entry in ``totals``) or none."""
 
     operator: Any
     linear: Floats
@@ -223,7 +223,7 @@ class Decomposition:
         return max(64, min(wanted, widest, len(self._u)))
 
     def _middle(self, ends: Floats) -> Any:
-        """b halfway between the ends of each variable's group (0 outside the groups)."""
+        """B halfway between the ends of each variable's group (0 outside the groups)."""
         if not len(ends):
             return 0.0
         with np.errstate(invalid="ignore"):

@@ -56,7 +56,7 @@ def violation(
 def multipliers(
     u: Floats, g: Floats, low: Floats, high: Floats, groups: Groups, ends: Floats
 ) -> Floats:
-    """b of each group: the mean of g over free variables, else the middle of the interval.
+    """B of each group: the mean of g over free variables, else the middle of the interval.
 
     Where one end is infinite the finite one, where both are 0.
     """
