@@ -12,21 +12,6 @@ import numpy as np
 from scipy import sparse
 
 
-class Dense:
-    """A stored symmetric matrix as the operator of a problem."""
-
-    def __init__(self, matrix):
-        self.matrix = np.asarray(matrix, dtype=np.float64)
-        self.shape = self.matrix.shape
-
-    def diagonal(self):
-        return self.matrix.diagonal().copy()
-
-    def block(self, rows, columns, dtype=np.float32):
-        block = self.matrix[rows]
-        return (block if columns is None else block[:, columns]).astype(dtype)
-
-
 @dataclass(frozen=True)
 class Plain:
     """A problem with every array filled in."""
