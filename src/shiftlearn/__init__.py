@@ -14,10 +14,16 @@ __version__ = "0.1.0.dev0"
 # Public name -> module that defines it. Adding a method adds one line here.
 _HOME = {
     "Certificate": "certificates",
+    "DomainKFold": "domains",
+    "SourceTargetSplit": "domains",
+    "stack_domains": "domains",
 }
 
 if TYPE_CHECKING:
     from shiftlearn.certificates import Certificate as Certificate
+    from shiftlearn.domains import DomainKFold as DomainKFold
+    from shiftlearn.domains import SourceTargetSplit as SourceTargetSplit
+    from shiftlearn.domains import stack_domains as stack_domains
 
 __all__ = [*_HOME, "metrics"]
 
