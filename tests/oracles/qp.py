@@ -52,14 +52,15 @@ def plain(problem):
     n = len(problem.linear)
     signs = np.ones(n) if problem.signs is None else problem.signs
     K = problem.operator.block(np.arange(n), None, np.float64)
-    none = problem.groups is None
+    totals = np.empty(0) if problem.totals is None else problem.totals
+    default = np.full(n, 0 if len(totals) else -1)
     return Plain(
         Q=signs[:, None] * K * signs,
         p=problem.linear,
         upper=problem.upper,
         signs=signs,
-        groups=np.full(n, -1) if none else problem.groups,
-        totals=np.empty(0) if none else problem.totals,
+        groups=default if problem.groups is None else problem.groups,
+        totals=totals,
     )
 
 

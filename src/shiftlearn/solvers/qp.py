@@ -26,6 +26,7 @@ from shiftlearn.certificates import Certificate, Event
 from shiftlearn.errors import InfeasibleError
 from shiftlearn.resources import memory_budget
 from shiftlearn.solvers.decomposition import BoxProblem, Decomposition, Options
+from shiftlearn.solvers.operators import complete
 from shiftlearn.solvers.optimality import best_gap, intervals, multipliers
 
 __all__ = ["Operator", "Problem", "Solution", "solve"]
@@ -35,7 +36,11 @@ Ints = NDArray[np.intp]
 
 
 class Operator(Protocol):
-    """A symmetric n×n matrix that is asked for parts of itself and never stored by the solver."""
+    """A symmetric n×n matrix that is asked for parts of itself and never stored by the solver.
+
+    Operators may also have ``product(rows, coef, dtype)``, K[:, rows] @ coef without storing the
+    block, and ``restrict(rows)``, the principal submatrix; else `solvers.operators` derives them.
+    """
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -48,14 +53,6 @@ class Operator(Protocol):
 
     def block(self, rows: Any, columns: Any = None, dtype: Any = np.float32) -> NDArray[Any]:
         """The entries at ``rows`` × ``columns`` (None: all columns)."""
-        ...
-
-    def product(self, rows: Any, coef: Any, dtype: Any = np.float32) -> Floats:
-        """K[:, rows] @ coef, computed from entries of precision ``dtype``."""
-        ...
-
-    def restrict(self, rows: Any) -> Operator:
-        """The principal submatrix of these rows."""
         ...
 
 
@@ -144,12 +141,12 @@ def _to_box(problem: Problem) -> BoxProblem:
     groups = problem.groups
     if groups is None:
         groups = np.zeros(n, dtype=np.intp) if len(totals) else None
-    zeros = np.zeros(n)
+    zeros, operator = np.zeros(n), complete(problem.operator)
     if s is None:
-        box = BoxProblem(problem.operator, linear, zeros, upper, groups, totals)
+        box = BoxProblem(operator, linear, zeros, upper, groups, totals)
     else:
         low, high = np.where(s > 0, zeros, -upper), np.where(s > 0, upper, zeros)
-        box = BoxProblem(problem.operator, s * linear, low, high, groups, totals)
+        box = BoxProblem(operator, s * linear, low, high, groups, totals)
     _check_feasible(box)
     return box
 
@@ -197,6 +194,8 @@ def _with_sum(
 ) -> Floats:
     """Move u as little as its zeros allow so that its sum is ``total``."""
     excess = u.sum() - total
+    if abs(excess) <= 1e-12 * max(1.0, abs(total), np.abs(u).sum()):
+        return u
     if excess > 0:
         u = _give(u, u - np.clip(low, 0, None).clip(None, u), excess)
         return _give(u, u - low, u.sum() - total)
