@@ -62,9 +62,7 @@ def one_class(operator: Operator, weights: Floats, nu: float, *, convex: bool = 
     """The dual of the one-class machine in the scaling of the usual libraries."""
     n = weights.shape[0]
     total = np.array([nu * weights.sum()])
-    return Problem(
-        operator, np.zeros(n), weights, None, np.zeros(n, dtype=np.intp), total, convex
-    )
+    return Problem(operator, np.zeros(n), weights, None, np.zeros(n, dtype=np.intp), total, convex)
 
 
 def quantile_offset(scores: Floats, weights: Floats, total: float) -> tuple[float, float]:

@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 
 from shiftlearn import _core
 from shiftlearn.certificates import Event
-from shiftlearn.solvers.optimality import best_gap, intervals, violation
+from shiftlearn.solvers.optimality import best_gap, dot, intervals, violation
 
 __all__ = ["BoxProblem", "Decomposition", "Options"]
 
@@ -37,7 +37,7 @@ STEPS_PER_CALL = 200_000  # keeps one call of compiled code well under half a se
 
 @dataclass(frozen=True, slots=True)
 class BoxProblem:
-    """The program above; ``groups`` None means one group of all (one entry in ``totals``) or none."""
+    """The program above; ``groups`` None: one group of all (one total given) or none at all."""
 
     operator: Any
     linear: Floats
@@ -255,7 +255,7 @@ class Decomposition:
         return self._stopped or self.steps >= self.options.max_iter
 
     def _report(self) -> None:
-        objective = 0.5 * float(self.u @ (self.g + self.problem.linear))
+        objective = 0.5 * dot(self.u, self.g + self.problem.linear)
         self.history.append((self.steps, objective, self.violation))
         self._first_violation = max(self._first_violation, self.violation)
         log.debug("step %d: violation %.3g", self.steps, self.violation)

@@ -27,7 +27,7 @@ from shiftlearn.errors import InfeasibleError
 from shiftlearn.resources import memory_budget
 from shiftlearn.solvers.decomposition import BoxProblem, Decomposition, Options
 from shiftlearn.solvers.operators import complete
-from shiftlearn.solvers.optimality import best_gap, intervals, multipliers
+from shiftlearn.solvers.optimality import best_gap, dot, intervals, multipliers
 
 __all__ = ["Operator", "Problem", "Solution", "solve"]
 
@@ -237,7 +237,7 @@ def _solution(problem: Problem, box: BoxProblem, state: Decomposition, tol: floa
     u, g = state.u, state.g
     convex = problem.convex and not state.indefinite
     gap = best_gap(u, g, box.lower, box.upper, box.groups, len(box.totals)) if convex else math.nan
-    objective = 0.5 * float(u @ (g + box.linear))
+    objective = 0.5 * dot(u, g + box.linear)
     converged = convex and state.violation <= tol
     certificate = Certificate(
         objective, gap, state.violation, converged, state.steps, tuple(state.history)
