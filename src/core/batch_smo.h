@@ -47,10 +47,10 @@ SHIFTLEARN_INLINE std::int64_t position(const Best &best, double value) {
 }
 
 // Value of beta after a step, exactly at a bound where only rounding separates it from there:
-// which variables are free decides the intercept.
-double settled(double beta, double step, double low, double high) {
+// which variables are free decides the intercept. `size` is the scale of the rounding errors.
+double settled(double beta, double step, double low, double high, double size) {
     const double moved = beta + step;
-    const double scale = kRounding * most(magnitude(beta), magnitude(step));
+    const double scale = kRounding * most(size, most(magnitude(beta), magnitude(step)));
     if (moved >= high - most(scale, kRounding * magnitude(high))) return high;
     if (moved <= low + most(scale, kRounding * magnitude(low))) return low;
     return moved;
@@ -199,17 +199,20 @@ private:
         }
     }
 
-    // A given alpha, clipped to the box; with the constraint the larger side is scaled down.
+    // A given alpha, clipped to the box; with the constraint the larger side is scaled down, unless
+    // only rounding separates the two (scaling would move variables off their bounds).
     void begin_at(const double *first) {
         double side[2] = {0.0, 0.0};
         for (std::int64_t i = 0; i < n_; ++i)
             side[batch_.signs[from_ + i] > 0] += within(first[i], 0.0, batch_.upper[from_ + i]);
-        const double total = least(side[0], side[1]);
+        const double total = least(side[0], side[1]), most_kept = total * (1.0 + 1e-13);
         for (std::int64_t i = 0; i < n_; ++i) {
             const double sign = batch_.signs[from_ + i], mine = side[sign > 0];
             const double a = within(first[i], 0.0, batch_.upper[from_ + i]);
-            const bool scale = batch_.intercept && mine > total;
-            set(beta_(), i, sign * (scale ? a * (total / mine) : a));
+            const bool scale = batch_.intercept && mine > most_kept;
+            const double given = scale ? a * (total / mine) : a;
+            set(beta_(), i, sign * given);
+            if (batch_.intercept) peak_ = most(peak_, given);
         }
         for (int b = 0; b < nv_; ++b) mark_bounds(b);
         refresh();
@@ -281,10 +284,12 @@ private:
         return step.first != 0.0 || step.second != 0.0;
     }
 
-    // Moves beta_i by about d; returns by how much it moved.
+    // Moves beta_i by about d; returns by how much it moved. The constraint carries the rounding of
+    // the largest beta to all others.
     double settle(std::int64_t i, double d) {
         const double before = get(beta_(), i);
-        const double after = settled(before, d, get(low_(), i), get(high_(), i));
+        const double after = settled(before, d, get(low_(), i), get(high_(), i), peak_);
+        if (batch_.intercept) peak_ = most(peak_, magnitude(after));
         set(beta_(), i, after);
         mark_bounds(NV == 1 ? 0 : i / kLanes);
         return after - before;
@@ -376,7 +381,7 @@ private:
     Lanes own_[kStateVectors * (NV ? NV : 1)];
     Lanes *lent_ = nullptr;
     std::int64_t lead_ = 0, n_iter_ = 0;
-    double top_ = -kHuge, floor_ = kHuge, violation_ = 0.0;
+    double peak_ = 0.0, top_ = -kHuge, floor_ = kHuge, violation_ = 0.0;
 };
 
 }  // namespace

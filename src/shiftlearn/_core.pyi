@@ -26,3 +26,27 @@ def kernel_apply(
 def solve_working_set(
     matrix: Any, u: Any, g: Any, lower: Any, upper: Any, starts: Any, tol: float, max_steps: int
 ) -> tuple[int, float, bool]: ...
+def solve_batch(
+    x: Any,
+    columns: Any,
+    pointers: Any,
+    n_columns: int,
+    kernel: int,
+    gamma: float,
+    degree: float,
+    coef0: float,
+    starts: Any,
+    rows: Any,
+    signs: Any,
+    upper: Any,
+    linear: Any,
+    first: Any,
+    tol: float,
+    max_iter: int,
+    intercept: bool,
+    alpha: Any,
+    figures: Any,
+    n_iter: Any,
+    coef: Any,
+    n_threads: int,
+) -> None: ...
