@@ -289,7 +289,7 @@ def solve_shared(
     >>> X = np.array([[0.0], [1.0], [3.0]])
     >>> S = np.array([[1.0, 1.0], [-1.0, 1.0], [-1.0, -1.0]])
     >>> solution = solve_shared(X @ X.T, S, upper=100.0)
-    >>> (X.T @ solution.columns(solution.dual_coef)).tolist()
+    >>> (X.T @ solution.columns(solution.dual_coef)).round(6).tolist()
     [[-2.0, -1.0]]
     """
     gram = np.asarray(K)
