@@ -1,4 +1,9 @@
-from typing import Any
+from typing import Any, overload
+
+import numpy as np
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float64]
 
 def isa() -> str: ...
 
@@ -49,4 +54,74 @@ def solve_batch(
     n_iter: Any,
     coef: Any,
     n_threads: int,
+) -> None: ...
+
+class Rows:
+    @overload
+    def __init__(self, matrix: NDArray[Any], /) -> None: ...
+    @overload
+    def __init__(
+        self, values: NDArray[Any], indices: NDArray[Any], starts: NDArray[Any], columns: int, /
+    ) -> None: ...
+    @property
+    def entries(self) -> float: ...
+    def norms(self, out: Floats, /) -> None: ...
+    def products(
+        self, w: Floats, out: Floats, low: int, high: int, threads: int, /
+    ) -> None: ...
+    def combine(self, c: Floats, out: Floats, low: int, high: int, threads: int, /) -> None: ...
+    def gram(
+        self,
+        rows: NDArray[np.int64],
+        t: Floats,
+        out: Floats,
+        low: int,
+        high: int,
+        threads: int,
+        /,
+    ) -> None: ...
+    def row_gram(
+        self, rows: NDArray[np.int64], out: Floats, low: int, high: int, threads: int, /
+    ) -> None: ...
+
+class Descent:
+    def __init__(
+        self,
+        rows: Rows,
+        signs: Floats,
+        linear: Floats,
+        upper: Floats,
+        diagonal: Floats | None,
+        norms: Floats,
+        alpha: Floats,
+        w: Floats,
+        /,
+    ) -> None: ...
+    def restart(
+        self, tol: float, penalty: float, beta: float, total: float, grouped: bool, seed: int, /
+    ) -> None: ...
+    def run(self, work: float, /) -> bool: ...
+    @property
+    def sweeps(self) -> int: ...
+    @property
+    def beta(self) -> float: ...
+    @property
+    def violation(self) -> float: ...
+
+def linear_certify(
+    u: Floats,
+    signs: Floats,
+    linear: Floats,
+    upper: Floats,
+    diagonal: Floats | None,
+    alpha: Floats,
+    total: float,
+    grouped: bool,
+    gradient: Floats,
+) -> tuple[float, float, float, float, float, float]: ...
+def linear_multiplier(
+    u: Floats, signs: Floats, linear: Floats, upper: Floats, diagonal: Floats, total: float, /
+) -> float: ...
+def linear_restore_sum(
+    alpha: Floats, slopes: Floats, signs: Floats, upper: Floats, total: float, /
 ) -> None: ...
