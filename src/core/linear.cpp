@@ -432,6 +432,32 @@ double multiplier(Values u, Values signs, Values linear, Values upper, Values di
                                             diagonal.data(), n, total}));
 }
 
+// a_i = clip((z_i + t dz_i + delta center_i) / (D_i + delta), 0, C_i); returns sum_i a_i dz_i.
+double best_alpha(Values z, Values dz, double t, Values center, double delta,
+                  std::optional<Values> diagonal, Values upper, MutableValues out, int threads) {
+    const long n = long(z.shape(0));
+    require_length(dz, n, "dz must have one entry a row");
+    require_length(center, n, "center must have one entry a row");
+    require_length(upper, n, "upper must have one entry a row");
+    require_length(out, n, "out must have one entry a row");
+    if (diagonal) require_length(*diagonal, n, "diagonal must have one entry a row");
+    const double *ridge = diagonal ? diagonal->data() : nullptr;
+    const double *zs = z.data(), *dzs = dz.data(), *centers = center.data(), *most = upper.data();
+    double *a = out.data(), slope = 0;
+    nb::gil_scoped_release release;
+    const long tasks = std::clamp(n / 32768, 1L, 16L);
+    ordered_sum(0, n, tasks, threads, &slope, 1, [&](long lo, long hi, double *sum) {
+        double part = 0;
+        for (long i = lo; i < hi; ++i) {
+            const double wanted = zs[i] + t * dzs[i] + delta * centers[i];
+            a[i] = std::min(std::max(wanted / ((ridge ? ridge[i] : 0.0) + delta), 0.0), most[i]);
+            part += a[i] * dzs[i];
+        }
+        *sum += part;
+    });
+    return slope;
+}
+
 // Restores the sum exactly, moving first the rows with the smallest gradient entry.
 void restore_sum(MutableValues alpha, Values slopes, Values signs, Values upper, double total) {
     const long n = long(alpha.shape(0));
@@ -496,6 +522,9 @@ void bind_linear(nb::module_ &m) {
           nb::arg("upper"), nb::arg("diagonal").none(), nb::arg("alpha"), nb::arg("total"),
           nb::arg("grouped"), nb::arg("gradient"));
     m.def("linear_multiplier", &multiplier);
+    m.def("linear_best_alpha", &best_alpha, nb::arg("z"), nb::arg("dz"), nb::arg("t"),
+          nb::arg("center"), nb::arg("delta"), nb::arg("diagonal").none(), nb::arg("upper"),
+          nb::arg("out"), nb::arg("threads"));
     m.def("linear_restore_sum", &restore_sum);
 }
 

@@ -122,6 +122,17 @@ def linear_certify(
 def linear_multiplier(
     u: Floats, signs: Floats, linear: Floats, upper: Floats, diagonal: Floats, total: float, /
 ) -> float: ...
+def linear_best_alpha(
+    z: Floats,
+    dz: Floats,
+    t: float,
+    center: Floats,
+    delta: float,
+    diagonal: Floats | None,
+    upper: Floats,
+    out: Floats,
+    threads: int,
+) -> float: ...
 def linear_restore_sum(
     alpha: Floats, slopes: Floats, signs: Floats, upper: Floats, total: float, /
 ) -> None: ...

@@ -134,6 +134,7 @@ def _floats(values: NDArray[Any]) -> NDArray[Any]:
 class State:
     """A problem made ready, the present answer and what both methods keep up to date."""
 
+    X: Any
     matrix: Matrix
     signs: Floats
     linear: Floats
@@ -333,7 +334,7 @@ def _prepare(
     matrix = Matrix(problem.X, threads)
     alpha = np.zeros(n) if start is None else np.clip(_vector(start, n, "start"), 0.0, upper)
     return State(
-        matrix, signs, linear, upper, diagonal, float(problem.total or 0.0),
+        problem.X, matrix, signs, linear, upper, diagonal, float(problem.total or 0.0),
         problem.total is not None, matrix.norms(), alpha, tol, max_iter, callback,
     )  # fmt: skip
 

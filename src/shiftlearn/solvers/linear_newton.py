@@ -14,19 +14,24 @@ that the rounds converge superlinearly and end once the active set is known.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
-from shiftlearn._core import linear_multiplier
+from shiftlearn._core import linear_best_alpha, linear_multiplier
 from shiftlearn.solvers.linear import Floats, Matrix, State
+
+if TYPE_CHECKING:
+    from shiftlearn.solvers.linear import LinearProblem
 
 __all__ = ["refine"]
 
 _SHRINK = 0.1
 _ROUNDS = 40
 _STALLED = 6  # steps without progress: what is left is rounding
+_MANY = 50_000  # rows from which a sample of them is solved first
 _DENSE = 3000  # largest system that is factorised
 
 
@@ -39,6 +44,7 @@ class _Point:
     u: Floats  # X w
     z: Floats
     a: Floats
+    total: Floats  # Σ s_i a_i x_i
     gradient_w: Floats
     gradient_b: float
 
@@ -58,18 +64,24 @@ class _Smooth:
         full = np.full(self.state.matrix.n, self.delta)
         return full if extra is None else full + extra
 
-    def alpha(self, z: Floats) -> Floats:
-        """a(z)."""
-        a = (z + self.delta * self.center) / self.ridge
-        return np.clip(a, 0.0, self.state.upper, out=a)
+    def alpha(self, z: Floats, dz: Floats, t: float, out: Floats) -> float:
+        """Write a(z + t dz) to ``out``; its inner product with dz."""
+        s = self.state
+        return linear_best_alpha(
+            z, dz, t, self.center, self.delta, s.diagonal, s.upper, out, s.matrix.threads
+        )
 
-    def at(self, w: Floats, b: float, u: Floats) -> _Point:
+    def at(self, w: Floats, b: float, u: Floats, near: _Point | None = None) -> _Point:
+        """Everything at (w, b); from a point ``near``, only rows whose a changed are touched."""
         s = self.state
         z = s.signs * (b - u) - s.linear
-        a = self.alpha(z)
-        gradient_w = w - s.matrix.combine(s.signs * a)
+        a = np.empty_like(z)
+        self.alpha(z, z, 0.0, a)
+        total = s.matrix.combine(s.signs * (a if near is None else a - near.a))
+        if near is not None:
+            total += near.total
         gradient_b = float(s.signs @ a) - s.total if s.grouped else 0.0
-        return _Point(w, b, u, z, a, gradient_w, gradient_b)
+        return _Point(w, b, u, z, a, total, w - total, gradient_b)
 
     def error(self, point: _Point) -> float:
         """What this round alone leaves violated."""
@@ -84,10 +96,9 @@ class _Smooth:
 
 def refine(state: State) -> None:
     """Rounds of the proximal point iteration from the present a, until certified or out of steps."""
-    w = state.weights()
+    w, b, delta = _begin(state)
     u = state.matrix.products(w)
-    b = state.best.multiplier if state.best is not None else 0.0
-    delta, largest = _first_delta(state), float(np.sqrt(state.norms.max(initial=0.0)))
+    largest = float(np.sqrt(state.norms.max(initial=0.0)))
     floor = 1e-13 * max(float(state.norms.mean()), 1e-300)
     for _ in range(_ROUNDS):
         smooth = _Smooth(state, state.alpha.copy(), delta)
@@ -103,6 +114,36 @@ def refine(state: State) -> None:
             return
         delta = max(delta * _SHRINK, floor)
     state.certify(w, u)
+
+
+def _begin(state: State) -> tuple[Floats, float, float]:
+    """(w, b, δ) to begin with: the present answer, or that of a sample where the rows are many."""
+    from shiftlearn.solvers.linear import LinearProblem, solve_linear
+
+    delta, n = _first_delta(state), state.matrix.n
+    if n < _MANY or n < 400 * state.matrix.d or state.alpha.any():
+        b = state.best.multiplier if state.best is not None else 0.0
+        return state.weights(), b, delta
+    sample = np.arange(n // 32, n, 16)
+    more = n / sample.size
+    part = LinearProblem(
+        state.X[sample],
+        state.linear[sample],
+        state.upper[sample] * more,
+        state.signs[sample],
+        None,
+        None if state.diagonal is None else state.diagonal[sample] / more,
+    )
+    if state.grouped:
+        part = replace(part, total=_reachable(part, state.total))
+    answer = solve_linear(part, tol=0.02, n_jobs=state.matrix.threads)
+    return answer.weights, answer.multiplier, 0.02 * delta
+
+
+def _reachable(part: LinearProblem, total: float) -> float:
+    assert part.signs is not None
+    most, least = part.upper[part.signs > 0].sum(), -part.upper[part.signs < 0].sum()
+    return float(np.clip(total, least, most))
 
 
 def _first_delta(state: State) -> float:
@@ -124,7 +165,7 @@ def _minimise(smooth: _Smooth, w: Floats, b: float, u: Floats, largest: float) -
         t = _line_search(smooth, point, dw, db, du)
         if t == 0.0:
             return point
-        point = smooth.at(point.w + t * dw, point.b + t * db, point.u + t * du)
+        point = smooth.at(point.w + t * dw, point.b + t * db, point.u + t * du, point)
         left = largest * float(np.linalg.norm(point.gradient_w))
         left += smooth.delta * abs(point.gradient_b)
         if left <= 0.05 * max(smooth.error(point), state.tol) or not state.report("newton"):
@@ -229,11 +270,11 @@ def _line_search(smooth: _Smooth, point: _Point, dw: Floats, db: float, du: Floa
     """The step at which the derivative along (dw, db) has nearly vanished; it only increases."""
     s = smooth.state
     dz = s.signs * (db - du)
-    along, square = float(point.w @ dw), float(dw @ dw)
+    along, square = float(point.w @ dw) - db * s.total, float(dw @ dw)
+    scratch = np.empty_like(dz)
 
     def slope(t: float) -> float:
-        a = smooth.alpha(point.z + t * dz)
-        return along + t * square + float(a @ dz) - db * s.total
+        return along + t * square + smooth.alpha(point.z, dz, t, scratch)
 
     start = slope(0.0)
     if start >= 0.0:
