@@ -13,198 +13,29 @@ restored exactly, b the minimiser of the primal (found exactly), and the duality
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable
-from dataclasses import dataclass, field
-from typing import Any
+from dataclasses import replace
 
 import numpy as np
-from numpy.typing import NDArray
 
-from shiftlearn._core import Descent, Rows, linear_certify, linear_restore_sum
-from shiftlearn.certificates import Certificate, Event
-from shiftlearn.errors import InfeasibleError
+from shiftlearn._core import Descent
 from shiftlearn.resources import n_threads
+from shiftlearn.solvers.linear_newton import refine
+from shiftlearn.solvers.linear_state import (
+    Callback,
+    Floats,
+    LinearProblem,
+    LinearSolution,
+    Matrix,
+    State,
+    prepare,
+)
 
 __all__ = ["LinearProblem", "LinearSolution", "Matrix", "solve_linear"]
-
-Floats = NDArray[np.float64]
-Callback = Callable[[Event], bool | None]
 
 _SLICE = 2e7  # matrix entries between two looks at signals and callback: some 50 ms
 _DEFAULT_SEED = 0x5EED
 _TURNS = 4  # Newton and descent in turn; what they do not reach then is below rounding
-
-
-@dataclass(frozen=True, slots=True)
-class LinearProblem:
-    """One instance of the program above. Arrays are float64 and of length n.
-
-    Attributes
-    ----------
-    X : ndarray or CSR matrix of shape (n, d)
-        The rows, float32 or float64; dense in C order is not copied.
-    linear : ndarray
-        p.
-    upper : ndarray
-        C, at least 0; may be infinite where ``diagonal`` is positive.
-    signs : ndarray or None
-        s, +1 or -1; None means ones.
-    total : float or None
-        r of the one group that holds all variables; None means no group.
-    diagonal : ndarray or None
-        D, at least 0; None means zeros.
-    """
-
-    X: Any
-    linear: Floats
-    upper: Floats
-    signs: Floats | None = None
-    total: float | None = None
-    diagonal: Floats | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class LinearSolution:
-    """``weights`` (w), ``multiplier`` (b), ``alpha`` (a), ``gradient`` (Qa + p), the certificate.
-
-    ``multiplier_interval`` holds all b that minimise the primal at w. The optimality conditions
-    read: G_i - b s_i >= 0 where a_i = 0, = 0 in between, <= 0 at C_i.
-    """
-
-    weights: Floats
-    multiplier: float
-    multiplier_interval: tuple[float, float]
-    alpha: Floats
-    gradient: Floats
-    certificate: Certificate
-
-
-class Matrix:
-    """Rows with products and sums, cut into calls that are short enough to be interrupted."""
-
-    def __init__(self, X: Any, threads: int) -> None:
-        self.n, self.d = X.shape
-        self.threads = threads
-        if isinstance(X, np.ndarray):
-            self.rows = Rows(_floats(X))
-        else:
-            X = X.tocsr()
-            index = X.indptr.dtype if X.indptr.dtype == X.indices.dtype else np.int64
-            self.rows = Rows(
-                _floats(X.data),
-                np.ascontiguousarray(X.indices, dtype=index),
-                np.ascontiguousarray(X.indptr, dtype=index),
-                self.d,
-            )
-        self.entries = self.rows.entries
-
-    def norms(self) -> Floats:
-        """‖x_i‖² of each row."""
-        out = np.empty(self.n)
-        self.rows.norms(out)
-        return out
-
-    def products(self, w: Floats) -> Floats:
-        """X w."""
-        out = np.empty(self.n)
-        for low, high in self._slices():
-            self.rows.products(w, out, low, high, self.threads)
-        return out
-
-    def combine(self, c: Floats) -> Floats:
-        """Xᵀ c; rows with c_i = 0 cost nothing."""
-        out = np.zeros(self.d)
-        for low, high in self._slices():
-            self.rows.combine(c, out, low, high, self.threads)
-        return out
-
-    def _slices(self) -> list[tuple[int, int]]:
-        count = max(1, math.ceil(self.entries / (10 * _SLICE)))
-        edges = [self.n * k // count for k in range(count + 1)]
-        return list(zip(edges[:-1], edges[1:]))
-
-
-def _floats(values: NDArray[Any]) -> NDArray[Any]:
-    dtype = values.dtype if values.dtype in (np.float32, np.float64) else np.float64
-    return np.ascontiguousarray(values, dtype=dtype)
-
-
-@dataclass(slots=True)
-class State:
-    """A problem made ready, the present answer and what both methods keep up to date."""
-
-    X: Any
-    matrix: Matrix
-    signs: Floats
-    linear: Floats
-    upper: Floats
-    diagonal: Floats | None
-    total: float
-    grouped: bool
-    norms: Floats
-    alpha: Floats
-    tol: float
-    max_iter: int
-    callback: Callback | None
-    iterations: int = 0
-    stopped: bool = False
-    history: list[tuple[int, float, float]] = field(default_factory=list)
-    best: LinearSolution | None = None
-
-    def weights(self) -> Floats:
-        """W of the present a."""
-        return self.matrix.combine(self.signs * self.alpha)
-
-    def certify(self, w: Floats | None = None, u: Floats | None = None) -> LinearSolution:
-        """Restore the sum (with u = X w near the answer, if given) and prove what is there."""
-        if self.grouped:
-            self._restore(w, u)
-        w = self.weights()
-        u = self.matrix.products(w)
-        gradient = np.empty(self.matrix.n)
-        b, low, high, gap, violation, value = self._judge(u, gradient)
-        objective = 0.5 * float(w @ w) + value
-        self.history.append((self.iterations, objective, violation))
-        certificate = Certificate(
-            objective, gap, violation, violation <= self.tol, self.iterations, tuple(self.history)
-        )
-        solution = LinearSolution(w, b, (low, high), self.alpha.copy(), gradient, certificate)
-        if self.best is None or violation <= self.best.certificate.violation:
-            self.best = solution
-        return solution
-
-    def report(self, phase: str) -> bool:
-        """Tell the callback; whether to go on."""
-        if self.callback is not None and not self.stopped:
-            known = self.best.certificate if self.best is not None else None
-            event = Event(
-                phase,
-                min(1.0, self.iterations / self.max_iter),
-                known.objective if known else math.nan,
-                known.gap if known else math.nan,
-            )
-            self.stopped = self.callback(event) is True
-        return not self.stopped and self.iterations < self.max_iter
-
-    def _judge(
-        self, u: Floats, gradient: Floats
-    ) -> tuple[float, float, float, float, float, float]:
-        return linear_certify(
-            u, self.signs, self.linear, self.upper, self.diagonal, self.alpha,
-            self.total, self.grouped, gradient,
-        )  # fmt: skip
-
-    def _restore(self, w: Floats | None, u: Floats | None) -> None:
-        if abs(float(self.signs @ self.alpha) - self.total) == 0.0:
-            return
-        if u is None:
-            u = self.matrix.products(self.weights() if w is None else w)
-        gradient = np.empty(self.matrix.n)
-        b = self._judge(u, gradient)[0]
-        linear_restore_sum(
-            self.alpha, gradient - b * self.signs, self.signs, self.upper, self.total
-        )
+_MANY = 50_000  # rows from which a sample of them is solved first
 
 
 def solve_linear(
@@ -217,7 +48,7 @@ def solve_linear(
     n_jobs: int | None = None,
     callback: Callback | None = None,
 ) -> LinearSolution:
-    """Solve ``problem`` until the largest violation of the optimality conditions is at most ``tol``.
+    """Solve ``problem`` until no optimality condition is violated by more than ``tol``.
 
     ``start`` is an a to begin with (clipped to the box; the sum is restored). ``max_iter`` counts
     sweeps over the rows and Newton steps. The order of the rows is drawn from ``random_state``;
@@ -232,26 +63,18 @@ def solve_linear(
     >>> answer.weights.round(3), round(-answer.multiplier, 3)
     (array([1.]), -2.0)
     """
-    state = _prepare(problem, tol, max_iter, start, n_threads(n_jobs), callback)
-    _seed = _DEFAULT_SEED if random_state is None else _draw_seed(random_state)
+    state = prepare(problem, tol, max_iter, start, n_threads(n_jobs), callback)
+    seed = _DEFAULT_SEED if random_state is None else _draw_seed(random_state)
     if start is not None and state.certify().certificate.converged:
         return _finish(state)
-    if not _tall(state):
-        _descend(state, _seed)
+    if _tall(state):
+        refine(state, _sample_start(problem, state))
     for _ in range(_TURNS):
-        if not _unfinished(state):
-            break
-        from shiftlearn.solvers.linear_newton import refine
-
-        refine(state)
-        if _unfinished(state):
-            _descend(state, _seed)
+        if not state.finished:
+            _descend(state, seed)
+        if not state.finished:
+            refine(state)
     return _finish(state)
-
-
-def _unfinished(state: State) -> bool:
-    done = state.best is not None and state.best.certificate.converged
-    return not done and not state.stopped and state.iterations < state.max_iter
 
 
 def _finish(state: State) -> LinearSolution:
@@ -265,6 +88,32 @@ def _tall(state: State) -> bool:
     """Whether a Newton step on d numbers is cheaper than the sweeps it replaces."""
     n, d = state.matrix.n, state.matrix.d
     return d <= 1000 and n >= 20 * d and state.matrix.entries >= 1e5
+
+
+def _sample_start(problem: LinearProblem, state: State) -> tuple[Floats, float] | None:
+    """(w, b) of every 16th row with 16 times the costs, where the rows are many and a is zero."""
+    n = state.matrix.n
+    if n < max(_MANY, 400 * state.matrix.d) or state.alpha.any():
+        return None
+    sample = np.arange(n // 32, n, 16)
+    more = n / sample.size
+    part = LinearProblem(
+        problem.X[sample],
+        state.linear[sample],
+        state.upper[sample] * more,
+        state.signs[sample],
+        diagonal=None if state.diagonal is None else state.diagonal[sample] / more,
+    )
+    if state.grouped:
+        part = replace(part, total=_reachable(part, state.total))
+    answer = solve_linear(part, tol=0.02, n_jobs=state.matrix.threads, callback=state.tell)
+    return answer.weights, answer.multiplier
+
+
+def _reachable(part: LinearProblem, total: float) -> float:
+    assert part.signs is not None
+    most, least = part.upper[part.signs > 0].sum(), -part.upper[part.signs < 0].sum()
+    return float(np.clip(total, least, most))
 
 
 def _descend(state: State, seed: int) -> None:
@@ -292,7 +141,7 @@ def _descend(state: State, seed: int) -> None:
                 break
         beta = descent.beta
         found = state.certify(w, None)
-        if found.certificate.converged or not done or not _unfinished(state):
+        if found.certificate.converged or not done or state.finished:
             return
         tol *= 0.3
         w[:] = found.weights
@@ -310,54 +159,3 @@ def _draw_seed(random_state: int | np.random.RandomState) -> int:
     if isinstance(random_state, (int, np.integer)):
         return int(random_state) & 0xFFFFFFFFFFFFFFFF
     return int(random_state.randint(np.iinfo(np.int32).max))
-
-
-def _prepare(
-    problem: LinearProblem,
-    tol: float,
-    max_iter: int,
-    start: Floats | None,
-    threads: int,
-    callback: Callback | None,
-) -> State:
-    if not tol > 0:
-        raise ValueError(f"tol must be positive, got {tol!r}.")
-    if not max_iter >= 1:
-        raise ValueError(f"max_iter must be at least 1, got {max_iter!r}.")
-    n = problem.X.shape[0]
-    signs = np.ones(n) if problem.signs is None else _vector(problem.signs, n, "signs")
-    linear, upper = _vector(problem.linear, n, "linear"), _vector(problem.upper, n, "upper")
-    diagonal = None if problem.diagonal is None else _vector(problem.diagonal, n, "diagonal")
-    _check_box(upper, diagonal)
-    if problem.total is not None:
-        _check_total(signs, upper, float(problem.total))
-    matrix = Matrix(problem.X, threads)
-    alpha = np.zeros(n) if start is None else np.clip(_vector(start, n, "start"), 0.0, upper)
-    return State(
-        problem.X, matrix, signs, linear, upper, diagonal, float(problem.total or 0.0),
-        problem.total is not None, matrix.norms(), alpha, tol, max_iter, callback,
-    )  # fmt: skip
-
-
-def _vector(values: Any, n: int, name: str) -> Floats:
-    array = np.ascontiguousarray(values, dtype=np.float64)
-    if array.shape != (n,):
-        raise ValueError(f"{name} must have shape ({n},), one entry a row; got {array.shape}.")
-    return array
-
-
-def _check_box(upper: Floats, diagonal: Floats | None) -> None:
-    if upper.size and not upper.min() >= 0:
-        raise ValueError(f"upper must be at least 0, its smallest entry is {upper.min()}.")
-    endless = np.isinf(upper) if diagonal is None else np.isinf(upper) & ~(diagonal > 0)
-    if endless.any():
-        raise ValueError("upper must be finite wherever diagonal is not positive.")
-
-
-def _check_total(signs: Floats, upper: Floats, total: float) -> None:
-    most, least = float(upper[signs > 0].sum()), -float(upper[signs < 0].sum())
-    if not least <= total <= most:
-        raise InfeasibleError(
-            f"total = {total:g} cannot be reached: with these costs the signed sum lies between "
-            f"{least:g} and {most:g}. Raise the costs (upper) on the side that falls short."
-        )

@@ -14,24 +14,20 @@ that the rounds converge superlinearly and end once the active set is known.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from shiftlearn._core import linear_best_alpha, linear_multiplier
-from shiftlearn.solvers.linear import Floats, Matrix, State
-
-if TYPE_CHECKING:
-    from shiftlearn.solvers.linear import LinearProblem
+from shiftlearn.solvers.linear_state import Floats, Matrix, State
 
 __all__ = ["refine"]
 
 _SHRINK = 0.1
 _ROUNDS = 40
 _STALLED = 6  # steps without progress: what is left is rounding
-_MANY = 50_000  # rows from which a sample of them is solved first
+_NEAR = 0.02  # δ of the first round from a good start, in units of the usual one
 _DENSE = 3000  # largest system that is factorised
 
 
@@ -94,9 +90,15 @@ class _Smooth:
         return linear_multiplier(u, s.signs, shifted, s.upper, self.ridge, s.total)
 
 
-def refine(state: State) -> None:
-    """Rounds of the proximal point iteration from the present a, until certified or out of steps."""
-    w, b, delta = _begin(state)
+def refine(state: State, start: tuple[Floats, float] | None = None) -> None:
+    """Rounds of the proximal point iteration, until certified or out of steps.
+
+    They begin at the present a, or at a (w, b) that is near the answer already.
+    """
+    delta, b = _first_delta(state), 0.0 if state.best is None else state.best.multiplier
+    w = state.weights()
+    if start is not None:
+        w, b, delta = *start, _NEAR * delta
     u = state.matrix.products(w)
     largest = float(np.sqrt(state.norms.max(initial=0.0)))
     floor = 1e-13 * max(float(state.norms.mean()), 1e-300)
@@ -114,36 +116,6 @@ def refine(state: State) -> None:
             return
         delta = max(delta * _SHRINK, floor)
     state.certify(w, u)
-
-
-def _begin(state: State) -> tuple[Floats, float, float]:
-    """(w, b, δ) to begin with: the present answer, or that of a sample where the rows are many."""
-    from shiftlearn.solvers.linear import LinearProblem, solve_linear
-
-    delta, n = _first_delta(state), state.matrix.n
-    if n < _MANY or n < 400 * state.matrix.d or state.alpha.any():
-        b = state.best.multiplier if state.best is not None else 0.0
-        return state.weights(), b, delta
-    sample = np.arange(n // 32, n, 16)
-    more = n / sample.size
-    part = LinearProblem(
-        state.X[sample],
-        state.linear[sample],
-        state.upper[sample] * more,
-        state.signs[sample],
-        None,
-        None if state.diagonal is None else state.diagonal[sample] / more,
-    )
-    if state.grouped:
-        part = replace(part, total=_reachable(part, state.total))
-    answer = solve_linear(part, tol=0.02, n_jobs=state.matrix.threads)
-    return answer.weights, answer.multiplier, 0.02 * delta
-
-
-def _reachable(part: LinearProblem, total: float) -> float:
-    assert part.signs is not None
-    most, least = part.upper[part.signs > 0].sum(), -part.upper[part.signs < 0].sum()
-    return float(np.clip(total, least, most))
 
 
 def _first_delta(state: State) -> float:
@@ -245,8 +217,8 @@ def _row_moment(matrix: Matrix, free: NDArray[np.int64]) -> Floats:
 def _equilibrated(system: Floats, right: Floats) -> Floats:
     """Solve a positive definite system scaled to a unit diagonal: columns in any units."""
     scale = 1.0 / np.sqrt(np.maximum(system.diagonal(), 1e-300))
-    solved: Floats = np.linalg.solve(system * scale * scale[:, None], scale * right)
-    return scale * solved
+    solved = np.linalg.solve(system * scale * scale[:, None], scale * right)
+    return np.asarray(scale * solved, dtype=np.float64)
 
 
 def _conjugate(matrix: Matrix, t: Floats, c: Floats, right: Floats) -> Floats:
