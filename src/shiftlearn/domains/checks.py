@@ -15,7 +15,15 @@ from numpy.typing import NDArray
 
 from shiftlearn.errors import NoTargetWarning
 
-__all__ = ["check_predict_domain", "check_sample_domain", "check_two_classes", "warn_no_target"]
+__all__ = [
+    "check_predict_domain",
+    "check_sample_domain",
+    "check_two_classes",
+    "refuse_device_arrays",
+    "warn_no_target",
+]
+
+_TO_HOST = {"torch": ".cpu().numpy()", "cupy": ".get()", "cupyx": ".get()"}
 
 
 def check_sample_domain(
@@ -106,3 +114,12 @@ def warn_no_target(name: str, instead: str = "the plain machine on the source ro
         NoTargetWarning,
         stacklevel=3,
     )
+
+
+def refuse_device_arrays(array: Any, name: str) -> None:
+    """Raise for torch and CuPy arrays, naming the call that brings them to the host."""
+    library = type(array).__module__.partition(".")[0]
+    if library in _TO_HOST:
+        raise TypeError(
+            f"{name} is a {library} array, which is not supported; pass {name}{_TO_HOST[library]}."
+        )

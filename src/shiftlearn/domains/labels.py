@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from shiftlearn.domains.checks import refuse_device_arrays
 from shiftlearn.errors import MissingLabelWarning
 
 __all__ = ["encode_labels", "label_array", "minus_one_marks", "plain_labels", "unlabelled"]
@@ -46,6 +47,7 @@ def label_array(y: Any, n_rows: int | None = None, name: str = "y") -> NDArray[A
         raise ValueError(
             f"This estimator requires {name} to be passed, but the target {name} is None."
         )
+    refuse_device_arrays(y, name)
     array = _flat(_convert(y), name)
     if n_rows is not None and len(array) != n_rows:
         raise ValueError(f"{name} has {len(array)} labels, but X has {n_rows} rows.")

@@ -13,9 +13,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from shiftlearn.domains.checks import refuse_device_arrays
 from shiftlearn.domains.labels import label_array, plain_labels, unlabelled
 
-__all__ = ["concatenate_rows", "stack_domains"]
+__all__ = ["concatenate_rows", "match_columns", "stack_domains"]
 
 
 def stack_domains(
@@ -86,6 +87,7 @@ def _tables(X: Any, name: str) -> dict[str, Any]:
 
 
 def _as_table(X: Any, name: str) -> Any:
+    refuse_device_arrays(X, name)
     if hasattr(X, "collect") and not hasattr(X, "shape"):
         raise TypeError(f"{name} is a lazy frame; pass {name}.collect().")
     table = X if hasattr(X, "shape") else np.asarray(X)
@@ -155,7 +157,7 @@ def concatenate_rows(tables: dict[str, Any]) -> Any:
     kinds = {key: _kind(table) for key, table in tables.items()}
     distinct = set(kinds.values())
     if distinct == {"pandas"} or distinct == {"polars"}:
-        ordered = _same_columns(tables)
+        ordered = match_columns(tables)
         return _stack_pandas(ordered) if distinct == {"pandas"} else _stack_polars(ordered)
     if distinct & {"pandas", "polars"}:
         raise TypeError(
@@ -185,7 +187,7 @@ def _check_widths(tables: dict[str, Any]) -> None:
             raise ValueError(f"{key} has {other} columns, but {first} has {width}.")
 
 
-def _same_columns(tables: dict[str, Any]) -> list[Any]:
+def match_columns(tables: dict[str, Any]) -> list[Any]:
     """Every frame with the columns of the first one, in its order."""
     first, reference = next(iter(tables.items()))
     columns = list(reference.columns)
