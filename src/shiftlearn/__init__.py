@@ -17,6 +17,8 @@ _HOME = {
     "DomainKFold": "domains",
     "SourceTargetSplit": "domains",
     "stack_domains": "domains",
+    "SVC": "machines.svc",
+    "svc_path": "machines.svc",
 }
 
 if TYPE_CHECKING:
@@ -24,6 +26,8 @@ if TYPE_CHECKING:
     from shiftlearn.domains import DomainKFold as DomainKFold
     from shiftlearn.domains import SourceTargetSplit as SourceTargetSplit
     from shiftlearn.domains import stack_domains as stack_domains
+    from shiftlearn.machines.svc import SVC as SVC
+    from shiftlearn.machines.svc import svc_path as svc_path
 
 __all__ = [*_HOME, "metrics"]
 

@@ -14,8 +14,6 @@ from shiftlearn.machines.base import (
     check_rows,
     check_weights,
     class_factors,
-    encode_labels,
-    source_rows,
     training_rows,
     warn_scales,
 )
@@ -123,7 +121,7 @@ def test_device_arrays_are_refused_with_the_remedy(home):
     ],
 )
 def test_labels_of_any_type(y, classes):
-    found, codes = encode_labels(y)
+    found, codes = encode(y)
     assert found.tolist() == classes and codes.tolist() == [1, 0]
 
 

@@ -23,11 +23,11 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 from sklearn.base import BaseEstimator
-from sklearn.utils import assert_all_finite, check_array, check_consistent_length, column_or_1d
-from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils import assert_all_finite, check_array
 from sklearn.utils.validation import validate_data
 
 from shiftlearn.certificates import Event
+from shiftlearn.domains import labelled_rows
 from shiftlearn.errors import ScaleWarning
 
 __all__ = [
@@ -39,10 +39,8 @@ __all__ = [
     "check_rows",
     "check_weights",
     "class_factors",
-    "encode_labels",
     "progress",
     "refuse_device_arrays",
-    "source_rows",
     "training_rows",
     "warn_scales",
 ]
@@ -127,18 +125,17 @@ def training_rows(
             "but the target y is None."
         )
     X = check_rows(estimator, X)
-    n = X.shape[0]
-    if not hasattr(y, "__len__") or len(y) != n:
-        check_consistent_length(X, y)
-    weights = check_weights(sample_weight, n)
-    keep = _kept_rows(source_rows(sample_domain, n), sample_weight is not None, weights)
+    weights = check_weights(sample_weight, X.shape[0])
+    classes, codes, keep = _visible_labels(y, sample_domain, X.shape[0])
+    if sample_weight is not None:
+        classes, codes, keep = _without_zero_weights(classes, codes, keep, weights)
     if keep is not None:
-        X, y, weights = take_rows(estimator, X, keep), _take(y, keep), weights[keep]
-    classes, codes = encode_labels(y)
+        X, weights = take_rows(estimator, X, keep), weights[keep]
     if classes.shape[0] < n_classes:
         raise ValueError(
-            f"y holds {classes.shape[0]} class ({classes[0]!r}) after rows of the target domain "
-            f"and of weight 0 are left out; at least {n_classes} classes are needed."
+            f"y holds {classes.shape[0]} class ({classes.tolist()[0]!r}) on the rows to train on "
+            "(sample_domain >= 0, sample_weight > 0); at least "
+            f"{n_classes} classes are needed."
         )
     if class_weight is not None:
         weights = weights * class_factors(class_weight, classes, codes, weights)[codes]
@@ -176,33 +173,6 @@ def take_rows(estimator: BaseEstimator, X: Rows, rows: Ints) -> Rows:
     return X[rows]
 
 
-def source_rows(sample_domain: ArrayLike | None, n: int) -> Ints | None:
-    """Positions of the source rows (``sample_domain >= 0``), None where these are all rows."""
-    if sample_domain is None:
-        return None
-    domain = np.asarray(sample_domain)
-    if domain.ndim == 0:
-        domain = np.full(n, domain)
-    if domain.shape != (n,):
-        raise ValueError(
-            f"sample_domain has shape {domain.shape}; one integer for each of the {n} rows of X "
-            "is needed."
-        )
-    if domain.dtype.kind not in "iu" and not _integral(domain):
-        raise ValueError(
-            f"sample_domain must hold integers (>= 0 source, < 0 target), got {domain.dtype}."
-        )
-    is_source = domain >= 0
-    if is_source.all():
-        return None
-    if not is_source.any():
-        raise ValueError(
-            "sample_domain marks every row as target (< 0); this machine is trained on source "
-            "rows (>= 0). Leave sample_domain out to train on all rows."
-        )
-    return np.flatnonzero(is_source)
-
-
 def check_weights(sample_weight: ArrayLike | None, n: int, name: str = "sample_weight") -> Floats:
     """Weights as float64, one for each of n rows: finite, none negative, not all zero."""
     if sample_weight is None:
@@ -225,14 +195,6 @@ def check_weights(sample_weight: ArrayLike | None, n: int, name: str = "sample_w
             f"all {n} values of {name} are 0."
         )
     return weights
-
-
-def encode_labels(y: Any) -> tuple[NDArray[Any], Ints]:
-    """Return the sorted classes of y and the class number of each row."""
-    if not (type(y) is np.ndarray and y.ndim == 1 and y.dtype.kind in "biuU"):
-        y = _checked_labels(y)
-    classes, codes = np.unique(y, return_inverse=True)
-    return classes, codes
 
 
 def class_factors(
@@ -355,47 +317,34 @@ def _names_fit(estimator: BaseEstimator, X: NDArray[Any], reset: bool) -> bool:
     return "feature_names_in_" not in state and state.get("n_features_in_") == X.shape[1]
 
 
-def _kept_rows(source: Ints | None, weighted: bool, weights: Floats) -> Ints | None:
-    """Source rows of positive weight, None for all rows."""
-    if not weighted:
-        return source
-    if source is None:
-        return None if weights.all() else np.flatnonzero(weights)
-    kept = source[weights[source] > 0]
-    if not kept.size:
-        raise ValueError("sample_weight is 0 on all source rows (sample_domain >= 0).")
-    return kept
-
-
-def _take(y: Any, rows: Ints) -> Any:
-    return y.iloc[rows] if hasattr(y, "iloc") else np.asarray(y)[rows]
-
-
-def _integral(values: NDArray[Any]) -> bool:
-    return values.dtype.kind == "f" and bool((values == np.floor(values)).all())
-
-
-def _checked_labels(y: Any) -> NDArray[Any]:
-    """Labels that are not plainly integers or strings, as a one-dimensional array."""
+def _visible_labels(
+    y: Any, sample_domain: ArrayLike | None, n: int
+) -> tuple[NDArray[Any], Ints, Ints | None]:
+    """Classes, class numbers and positions (None: all) of the source rows with a label."""
+    plain = type(y) is np.ndarray and y.shape == (n,) and y.dtype.kind in "biuU"
+    if plain and sample_domain is None:
+        classes, codes = np.unique(y, return_inverse=True)
+        return classes, codes, None
     refuse_device_arrays(y, "y")
-    labels: NDArray[Any] = np.asarray(column_or_1d(y, warn=True))
-    if labels.dtype.kind == "f":
-        assert_all_finite(labels, input_name="y")
-    if labels.dtype.kind == "O":
-        labels = _tidy_objects(labels)
-    check_classification_targets(labels)
-    return labels
-
-
-def _tidy_objects(y: NDArray[Any]) -> NDArray[Any]:
-    """Object labels without gaps; numbers and NumPy strings get their own dtype back."""
-    gaps = sum(value is None or value != value for value in y)
-    if gaps:
+    found = labelled_rows(y, sample_domain, n)
+    if found.complete:
+        return found.classes, found.codes, None
+    if sample_domain is None:
         raise ValueError(
-            f"Input y contains NaN: {gaps} of the {len(y)} rows to train on have no label. Give "
-            "rows of the target domain a negative sample_domain, or leave them out."
+            f"Input y contains NaN: {n - len(found.rows)} of the {n} rows have no label. Leave them "
+            "out, or give rows of the target domain a negative sample_domain."
         )
-    kinds = {type(value) for value in y}
-    if kinds <= {bool, np.bool_} or all(issubclass(kind, numbers.Real) for kind in kinds):
-        return np.array(y.tolist())
-    return y.astype(str) if kinds == {np.str_} else y
+    return found.classes, found.codes, found.rows
+
+
+def _without_zero_weights(
+    classes: NDArray[Any], codes: Ints, rows: Ints | None, weights: Floats
+) -> tuple[NDArray[Any], Ints, Ints | None]:
+    """The same for rows of positive weight alone; classes without such a row are gone."""
+    kept = np.flatnonzero(weights if rows is None else weights[rows])
+    if not kept.size:
+        raise ValueError("sample_weight is 0 on all rows to train on (sample_domain >= 0).")
+    if kept.size == codes.shape[0]:
+        return classes, codes, rows
+    present, codes = np.unique(codes[kept], return_inverse=True)
+    return classes[present], codes, kept if rows is None else rows[kept]

@@ -58,7 +58,7 @@ class Expansion:
     dtype: type = np.float32
 
     def values(self, X: Any, n_jobs: int | None = None) -> Floats:
-        """f at the rows of X, one column for each problem."""
+        """Decision values at the rows of X, one column for each problem."""
         if self.kernel.name == "precomputed":
             X = self._own_columns(X)
         if self.starts is None:
@@ -94,7 +94,7 @@ class LinearScores:
     features: Any = None
 
     def values(self, X: Any, n_jobs: int | None = None) -> Floats:
-        """f at the rows of X, one column for each problem."""
+        """Decision values at the rows of X, one column for each problem."""
         Z = X if self.features is None else self.features.transform(X)
         scores = Z @ self.coef.T
         dense = scores.toarray() if sparse.issparse(scores) else scores

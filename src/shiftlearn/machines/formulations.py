@@ -1,7 +1,8 @@
 """Formulations: from data to the one quadratic program, and from its solution to a function.
 
 Hinge machines minimise  ½‖w‖² + Σ_i c_i max(0, 1 - y_i f(x_i))  with f = ⟨w, φ(x)⟩ + b; their dual
-is  min ½ aᵀQa - 1ᵀa,  0 <= a_i <= c_i,  Σ y_i a_i = 0  (no sum without b), Q_ij = y_i y_j k(x_i, x_j).
+is  min ½ aᵀQa - 1ᵀa,  0 <= a_i <= c_i,  Σ y_i a_i = 0  (no sum without b),
+Q_ij = y_i y_j k(x_i, x_j).
 
 The one-class machine minimises  ½‖w‖² - ρ νW + Σ_i w_i max(0, ρ - ⟨w, φ(x_i)⟩)  with W = Σ w_i;
 its dual is  min ½ aᵀKa,  0 <= a_i <= w_i,  Σ a_i = νW.

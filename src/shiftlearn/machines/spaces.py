@@ -1,0 +1,203 @@
+"""Where a machine lives: the space of a kernel, or an explicit space of features.
+
+Both answer the same question, min ½‖w‖² + Σ_i c_i max(0, 1 - y_i (⟨w, φ(x_i)⟩ + b)), through its
+dual, and hand back the dual variables; only the explicit space knows w itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import clone
+
+from shiftlearn.certificates import Certificate, Event
+from shiftlearn.kernels import Kernel, MatrixOperator, resolve_kernel
+from shiftlearn.machines.formulations import hinge, signed
+from shiftlearn.resources import memory_budget
+from shiftlearn.solvers.qp import Operator, solve
+
+__all__ = ["FeatureSpace", "HingeFit", "KernelSpace", "Options", "Space", "check_gram"]
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.intp]
+
+_SHARED_ROWS = 4000  # Gram matrices of more rows cost more to store than to compute again
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """What a solver is told beside the problem."""
+
+    tol: float = 1e-3
+    max_iter: int = 10_000_000
+    memory_limit: int | float | str = "auto"
+    n_jobs: int | None = None
+    callback: Callable[[Event], bool | None] | None = None
+
+    @property
+    def dtype(self) -> type:
+        """Precision of kernel values: float32 unless ``tol`` asks for more."""
+        return np.float32 if self.tol >= 1e-5 else np.float64
+
+
+@dataclass(frozen=True, slots=True)
+class HingeFit:
+    """A solved two-class problem: a, y a, b, and w where the space is explicit."""
+
+    alpha: Floats
+    coef: Floats
+    intercept: float
+    certificate: Certificate
+    weights: Floats | None = None
+
+
+class Space(Protocol):
+    """What the machines ask of a space."""
+
+    def restrict(self, rows: Ints | None) -> Space:
+        """The same space with these rows alone."""
+        ...
+
+    def hinge(
+        self,
+        signs: Floats,
+        costs: Floats,
+        *,
+        fit_intercept: bool,
+        options: Options,
+        start: Floats | None = None,
+    ) -> HingeFit:
+        """Solve a two-class hinge problem on the rows."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class KernelSpace:
+    """The rows as seen through a kernel."""
+
+    kernel: Kernel
+    operator: Operator
+
+    @classmethod
+    def of(cls, estimator: Any, X: Any) -> KernelSpace:
+        """The space that an estimator's ``kernel``, ``gamma``, ``degree``, ``coef0`` name."""
+        kernel = resolve_kernel(
+            estimator.kernel, estimator.gamma, estimator.degree, estimator.coef0, X
+        )
+        if kernel.name == "precomputed":
+            check_gram(X)
+        return cls(kernel, kernel.operator(X, estimator.n_jobs))
+
+    def shared(self, n_problems: int, options: Options) -> KernelSpace:
+        """Store the Gram matrix where several problems use it and it is cheap to keep."""
+        n = self.operator.shape[0]
+        size = n * n * np.dtype(options.dtype).itemsize
+        cheap = n <= _SHARED_ROWS and size <= memory_budget(options.memory_limit) // 2
+        if n_problems == 1 or not cheap or isinstance(self.operator, MatrixOperator):
+            return self
+        gram = self.operator.block(np.arange(n), None, options.dtype)
+        return KernelSpace(self.kernel, MatrixOperator(gram))
+
+    def restrict(self, rows: Ints | None) -> KernelSpace:
+        """The same space with these rows alone."""
+        return self if rows is None else KernelSpace(self.kernel, self.operator.restrict(rows))
+
+    def hinge(
+        self,
+        signs: Floats,
+        costs: Floats,
+        *,
+        fit_intercept: bool,
+        options: Options,
+        start: Floats | None = None,
+    ) -> HingeFit:
+        """Solve a two-class hinge problem on the rows."""
+        solution = solve(
+            hinge(
+                self.operator, signs, costs,
+                fit_intercept=fit_intercept, convex=self.kernel.positive,
+            ),
+            tol=options.tol,
+            max_iter=options.max_iter,
+            start=start,
+            memory_limit=options.memory_limit,
+            callback=options.callback,
+        )  # fmt: skip
+        return HingeFit(solution.alpha, *signed(solution, signs), solution.certificate)
+
+
+@dataclass(frozen=True, slots=True)
+class FeatureSpace:
+    """The rows as points Z of an explicit space, found by ``features`` (None: Z is X itself)."""
+
+    Z: Any
+    features: Any = None
+
+    @classmethod
+    def of(cls, features: Any, X: Any) -> FeatureSpace:
+        """Fit a copy of the map ``features`` on X; None stands for the identity."""
+        if features is None:
+            return cls(X)
+        if not (hasattr(features, "fit") and hasattr(features, "transform")):
+            raise ValueError(
+                "features must be None or a transformer (Nystroem, RandomFourier, or anything with "
+                f"fit and transform), got {features!r}."
+            )
+        fitted = clone(features).fit(X)
+        return cls(fitted.transform(X), fitted)
+
+    def restrict(self, rows: Ints | None) -> FeatureSpace:
+        """The same space with these rows alone."""
+        return self if rows is None else FeatureSpace(self.Z[rows], self.features)
+
+    def hinge(
+        self,
+        signs: Floats,
+        costs: Floats,
+        *,
+        fit_intercept: bool,
+        options: Options,
+        start: Floats | None = None,
+    ) -> HingeFit:
+        """Solve a two-class hinge problem on the rows."""
+        from shiftlearn.solvers.linear import LinearProblem, solve_linear
+
+        problem = LinearProblem(
+            self.Z, np.full(len(signs), -1.0), costs, signs, 0.0 if fit_intercept else None
+        )
+        answer = solve_linear(
+            problem,
+            tol=options.tol,
+            max_iter=min(options.max_iter, 10_000),
+            start=start,
+            n_jobs=options.n_jobs,
+            callback=options.callback,
+        )
+        intercept = -answer.multiplier if fit_intercept else 0.0
+        return HingeFit(
+            answer.alpha, signs * answer.alpha, intercept, answer.certificate, answer.weights
+        )
+
+
+def check_gram(K: Any) -> None:
+    """Raise unless the precomputed kernel matrix is dense, square and symmetric."""
+    if not isinstance(K, np.ndarray):
+        raise ValueError("X must be a dense matrix with kernel='precomputed'; use X.toarray().")
+    n, m = K.shape
+    if n != m:
+        raise ValueError(
+            f"X should be a square kernel matrix with kernel='precomputed', got {n} x {m}."
+        )
+    slack = 1e-5 * float(np.abs(K).max())
+    for start in range(0, n, 512):
+        stop = start + 512
+        off = np.abs(K[start:stop, start:] - K[start:, start:stop].T).max()
+        if off > slack:
+            raise ValueError(
+                "X must be a symmetric kernel matrix with kernel='precomputed'; entries differ from "
+                f"their mirror images by up to {off:g}. Use (X + X.T) / 2 if that is meant."
+            )
