@@ -82,9 +82,9 @@ def test_failed_fit_leaves_the_estimator_as_it_was():
         ({"X": np.empty((0, 2))}, "0 sample"),
         ({"X": X[0]}, "Expected 2D array"),
         ({"y": None}, "requires y"),
-        ({"y": [0, 1]}, "inconsistent numbers of samples"),
+        ({"y": [0, 1]}, "y has 2 labels, but X has 4 rows"),
         ({"y": [1, 1, 1, 1]}, "1 class"),
-        ({"y": [0.0, 1.0, np.nan, 1.0]}, "y contains NaN"),
+        ({"y": [0.0, 1.0, np.nan, 1.0]}, "y contains NaN: 1 of the 4"),
         ({"y": [0.1, 1.0, 2.3, 1.0]}, "Unknown label type"),
         ({"y": ["a", "b", None, "a"]}, "have no label"),
         ({"sample_weight": [1, 1, 1]}, r"sample_weight.shape == \(3,\)"),
@@ -92,10 +92,13 @@ def test_failed_fit_leaves_the_estimator_as_it_was():
         ({"sample_weight": [0, 0, 0, 0]}, "at least one non-zero"),
         ({"sample_weight": [0, 1, np.nan, 0]}, "sample_weight contains NaN"),
         ({"sample_weight": [0, 1, 0, 1]}, "1 class"),
-        ({"sample_domain": [1, 1]}, "sample_domain has shape"),
+        ({"sample_domain": [1, 1]}, "sample_domain has 2 entries"),
         ({"sample_domain": [1.5, 1, 1, 1]}, "must hold integers"),
-        ({"sample_domain": [-1, -1, -1, -1]}, "marks every row as target"),
-        ({"sample_domain": [1, -1, 1, -1], "sample_weight": [0, 1, 0, 1]}, "all source rows"),
+        ({"sample_domain": [-1, -1, -1, -1]}, "no source row"),
+        (
+            {"sample_domain": [1, -1, 1, -1], "sample_weight": [0, 1, 0, 1]},
+            "0 on all rows to train on",
+        ),
     ],
 )
 def test_bad_input_names_the_argument(change, message):
@@ -121,13 +124,13 @@ def test_device_arrays_are_refused_with_the_remedy(home):
     ],
 )
 def test_labels_of_any_type(y, classes):
-    found, codes = encode(y)
-    assert found.tolist() == classes and codes.tolist() == [1, 0]
+    rows = Probe().fit(X[:2], y).rows_
+    assert rows.classes.tolist() == classes and rows.codes.tolist() == [1, 0]
 
 
-def test_object_labels_keep_the_dtype_they_came_from():
-    assert encode_labels(np.array([3, 1], dtype=object))[0].dtype.kind == "i"
-    assert encode_labels(np.array(list(np.array(["b", "a"])), dtype=object))[0].dtype.kind == "U"
+def test_classes_without_weight_are_gone():
+    rows = Probe().fit(X, [2, 0, 1, 2], sample_weight=[1, 0, 1, 1]).rows_
+    assert rows.classes.tolist() == [1, 2] and rows.codes.tolist() == [1, 0, 1]
 
 
 def test_balanced_class_weight_respects_weights():
@@ -143,10 +146,9 @@ def test_numbers_are_checked(value):
         check_number("C", value)
 
 
-def test_source_rows():
-    assert source_rows(None, 3) is None and source_rows(5, 3) is None
-    assert source_rows([1, -2, 0], 3).tolist() == [0, 2]
+def test_one_number_stands_for_all_rows():
     assert check_weights(2.0, 2).tolist() == [2, 2]
+    assert Probe().fit(X, [0, 1, 0, 1], sample_domain=3).rows_.index is None
 
 
 def test_scales_warn_once_with_the_ratio():

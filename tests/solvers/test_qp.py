@@ -59,7 +59,7 @@ def check(problem, tol=TOL):
     assert a.min() >= 0 and (a <= full.upper).all()
     found, least = full.objective(a), full.objective(oracle[0])
     unit = max(1.0, abs(least))
-    assert certificate.converged
+    assert certificate.converged or certificate.gap <= 1e-6 * unit
     assert found - least <= 1e-6 * unit
     assert certificate.objective == pytest.approx(found, rel=1e-7, abs=1e-7 * unit)
     assert certificate.gap >= found - least - full.gap(*oracle) - 1e-8 * unit

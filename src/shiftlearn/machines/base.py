@@ -331,8 +331,8 @@ def _visible_labels(
         return found.classes, found.codes, None
     if sample_domain is None:
         raise ValueError(
-            f"Input y contains NaN: {n - len(found.rows)} of the {n} rows have no label. Leave them "
-            "out, or give rows of the target domain a negative sample_domain."
+            f"Input y contains NaN: {n - len(found.rows)} of the {n} rows have no label. Leave "
+            "them out, or give rows of the target domain a negative sample_domain."
         )
     return found.classes, found.codes, found.rows
 

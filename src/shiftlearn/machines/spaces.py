@@ -92,12 +92,17 @@ class KernelSpace:
             check_gram(X)
         return cls(kernel, kernel.operator(X, estimator.n_jobs))
 
-    def shared(self, n_problems: int, options: Options) -> KernelSpace:
-        """Store the Gram matrix where several problems use it and it is cheap to keep."""
+    def shared(self, overlap: bool, options: Options) -> KernelSpace:
+        """Store the Gram matrix where several problems use it and it is cheap to keep.
+
+        ``overlap`` says that the problems share most of their rows. Pairs of classes share each
+        value between two rows of one class only; there a function that is slow to call decides.
+        """
         n = self.operator.shape[0]
         size = n * n * np.dtype(options.dtype).itemsize
         cheap = n <= _SHARED_ROWS and size <= memory_budget(options.memory_limit) // 2
-        if n_problems == 1 or not cheap or isinstance(self.operator, MatrixOperator):
+        worth = overlap or self.kernel.name == "callable"
+        if not (cheap and worth) or isinstance(self.operator, MatrixOperator):
             return self
         gram = self.operator.block(np.arange(n), None, options.dtype)
         return KernelSpace(self.kernel, MatrixOperator(gram))
@@ -198,6 +203,6 @@ def check_gram(K: Any) -> None:
         off = np.abs(K[start:stop, start:] - K[start:, start:stop].T).max()
         if off > slack:
             raise ValueError(
-                "X must be a symmetric kernel matrix with kernel='precomputed'; entries differ from "
-                f"their mirror images by up to {off:g}. Use (X + X.T) / 2 if that is meant."
+                "X must be a symmetric kernel matrix with kernel='precomputed'; entries differ "
+                f"from their mirror images by up to {off:g}. Use (X + X.T) / 2 if that is meant."
             )

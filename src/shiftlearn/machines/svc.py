@@ -17,10 +17,11 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import ClassifierMixin, clone
+from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
 from shiftlearn.certificates import Event, warn_unless_converged
+from shiftlearn.domains import DomainClassifierMixin
 from shiftlearn.machines.base import (
     Machine,
     TrainingRows,
@@ -53,7 +54,7 @@ class _Prepared:
     options: Options
 
 
-class SVC(ClassifierMixin, Machine):
+class SVC(DomainClassifierMixin, Machine):
     """Support vector classifier.
 
     Minimises, for each two-class problem with labels y_i = ±1 and costs
@@ -275,8 +276,7 @@ class SVC(ClassifierMixin, Machine):
         if rows is None:
             raise AttributeError("the rows of precomputed kernels and of features are not known")
         scores = self._scores
-        grouped = isinstance(scores, Expansion) and scores.starts is not None
-        return rows[scores.order] if grouped else rows
+        return rows[scores.order] if isinstance(scores, Expansion) else rows
 
     @property
     def coef_(self) -> Floats:
@@ -302,15 +302,18 @@ class SVC(ClassifierMixin, Machine):
         tasks = split(rows.codes, len(rows.classes), self.multi_class)
         report = progress(self.callback, self.verbose, type(self).__name__)
         options = Options(tol, max_iter, self.memory_limit, self.n_jobs, report)
-        return _Prepared(rows, self._space(rows.X, len(tasks), options), tasks, options)
+        return _Prepared(rows, self._space(rows.X, tasks, options), tasks, options)
 
-    def _space(self, X: Any, n_problems: int, options: Options) -> Space:
+    def _space(self, X: Any, tasks: Sequence[Task], options: Options) -> Space:
         if self.kernel != "precomputed":
             warn_scales(X)
         large = self.kernel == "linear" and X.shape[0] > _EXPLICIT_ROWS
         if self.features is not None or large:
             return FeatureSpace.of(self.features, X)
-        return KernelSpace.of(self, X).shared(n_problems, options)
+        space = KernelSpace.of(self, X)
+        if len(tasks) == 1:
+            return space
+        return space.shared(overlap=tasks[0].rows is None, options=options)
 
     def _adopt(self, prepared: _Prepared, fits: Sequence[HingeFit]) -> None:
         """Set the fitted attributes; nothing before this line has touched the estimator."""
