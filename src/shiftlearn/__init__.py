@@ -17,6 +17,8 @@ _HOME = {
     "DomainKFold": "domains",
     "SourceTargetSplit": "domains",
     "stack_domains": "domains",
+    "LSSVC": "machines.lssvc",
+    "OneClassSVM": "machines.oneclass",
     "SVC": "machines.svc",
     "svc_path": "machines.svc",
 }
@@ -26,6 +28,8 @@ if TYPE_CHECKING:
     from shiftlearn.domains import DomainKFold as DomainKFold
     from shiftlearn.domains import SourceTargetSplit as SourceTargetSplit
     from shiftlearn.domains import stack_domains as stack_domains
+    from shiftlearn.machines.lssvc import LSSVC as LSSVC
+    from shiftlearn.machines.oneclass import OneClassSVM as OneClassSVM
     from shiftlearn.machines.svc import SVC as SVC
     from shiftlearn.machines.svc import svc_path as svc_path
 

@@ -155,6 +155,11 @@ class FeatureSpace:
         fitted = clone(features).fit(X)
         return cls(fitted.transform(X), fitted)
 
+    def kernel_space(self, n_jobs: int | None = None) -> KernelSpace:
+        """The same rows through the linear kernel of their features."""
+        linear = Kernel("linear")
+        return KernelSpace(linear, linear.operator(self.Z, n_jobs))
+
     def restrict(self, rows: Ints | None) -> FeatureSpace:
         """The same space with these rows alone."""
         return self if rows is None else FeatureSpace(self.Z[rows], self.features)
