@@ -71,8 +71,9 @@ class Machine(BaseEstimator):
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        tags.input_tags.pairwise = getattr(self, "kernel", None) == "precomputed"
+        precomputed = getattr(self, "kernel", None) == "precomputed"
+        tags.input_tags.pairwise = precomputed
+        tags.input_tags.sparse = not precomputed
         return tags
 
 
@@ -151,7 +152,8 @@ def check_rows(estimator: BaseEstimator, X: Any, *, reset: bool = True) -> Rows:
     if _plainly_right(X) and _names_fit(estimator, X, reset):
         return np.ascontiguousarray(X)
     refuse_device_arrays(X, "X")
-    X = validate_data(estimator, X, accept_sparse="csr", dtype=_FLOATS, order="C", reset=reset)
+    kinds = False if getattr(estimator, "kernel", None) == "precomputed" else "csr"
+    X = validate_data(estimator, X, accept_sparse=kinds, dtype=_FLOATS, order="C", reset=reset)
     if sparse.issparse(X) and not X.has_canonical_format:
         X = X.copy()
         X.sum_duplicates()

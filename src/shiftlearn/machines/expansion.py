@@ -23,6 +23,8 @@ __all__ = ["Expansion", "LinearScores"]
 Floats = NDArray[np.float64]
 Ints = NDArray[np.intp]
 
+_FILLED_ENTRIES = 1 << 22  # sparse rows for dense support vectors are filled in at this size
+
 
 @dataclass(frozen=True, slots=True)
 class Expansion:
@@ -73,7 +75,12 @@ class Expansion:
             return np.zeros((X.shape[0], coef.shape[1]))
         if self.kernel.name == "precomputed":
             return np.asarray(X[:, part] @ coef)
-        return self.kernel.product(X, self.support[part], coef, self.dtype, n_jobs)
+        support = self.support[part]
+        blocks = [
+            self.kernel.product(block, support, coef, self.dtype, n_jobs)
+            for block in _same_kind(X, support)
+        ]
+        return blocks[0] if len(blocks) == 1 else np.concatenate(blocks)
 
     def _own_columns(self, X: Any) -> Any:
         """The support columns of a precomputed matrix, from all columns or from these alone."""
@@ -83,6 +90,17 @@ class Expansion:
     def order(self) -> Ints:
         """Support vectors by their position in the X of ``fit``."""
         return np.argsort(self.index, kind="stable")
+
+
+def _same_kind(X: Any, support: Any) -> list[Any]:
+    """X as one block, dense or CSR like the support vectors; small blocks where it is filled in."""
+    if sparse.issparse(X) == sparse.issparse(support):
+        return [X]
+    if sparse.issparse(support):
+        return [sparse.csr_array(X)]
+    rows = max(1, _FILLED_ENTRIES // max(1, X.shape[1]))
+    starts = range(0, max(1, X.shape[0]), rows)
+    return [X[start : start + rows].toarray() for start in starts]
 
 
 @dataclass(frozen=True, slots=True)

@@ -34,8 +34,7 @@ from shiftlearn.machines.base import (
 from shiftlearn.machines.expansion import Expansion, LinearScores
 from shiftlearn.machines.formulations import one_class, quantile_offset
 from shiftlearn.machines.spaces import FeatureSpace, KernelSpace, Options
-from shiftlearn.solvers.linear import LinearProblem, solve_linear
-from shiftlearn.solvers.qp import Operator, solve
+from shiftlearn.solvers.qp import solve
 
 __all__ = ["OneClassSVM"]
 
@@ -349,6 +348,8 @@ def _kernel_solver(space: KernelSpace, weights: Floats, nu: float, options: Opti
 def _explicit_solver(
     space: FeatureSpace, weights: Floats, total: float, options: Options
 ) -> Solver:
+    from shiftlearn.solvers.linear import LinearProblem, solve_linear
+
     problem = LinearProblem(space.Z, np.zeros(len(weights)), weights, None, total)
 
     def run(tol: float, start: Floats | None) -> _Answer:
@@ -385,7 +386,7 @@ def _scaled(run: Solver, size: float, tol: float) -> _Answer:
     return replace(answer, certificate=certificate)
 
 
-def _usual_score(operator: Operator, weights: Floats, total: float) -> float:
+def _usual_score(operator: Any, weights: Floats, total: float) -> float:
     """Half the largest score where all rows share ``total``, from a sample of 256 of them."""
     sample = np.arange(0, len(weights), max(1, len(weights) // 256))
     scores = operator.product(sample, np.full(len(sample), total / len(sample)))

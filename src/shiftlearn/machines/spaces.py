@@ -18,7 +18,7 @@ from shiftlearn.certificates import Certificate, Event
 from shiftlearn.kernels import Kernel, MatrixOperator, resolve_kernel
 from shiftlearn.machines.formulations import hinge, signed
 from shiftlearn.resources import memory_budget
-from shiftlearn.solvers.qp import Operator, solve
+from shiftlearn.solvers.qp import solve
 
 __all__ = ["FeatureSpace", "HingeFit", "KernelSpace", "Options", "Space", "check_gram"]
 
@@ -80,7 +80,7 @@ class KernelSpace:
     """The rows as seen through a kernel."""
 
     kernel: Kernel
-    operator: Operator
+    operator: Any
 
     @classmethod
     def of(cls, estimator: Any, X: Any) -> KernelSpace:
@@ -194,9 +194,7 @@ class FeatureSpace:
 
 
 def check_gram(K: Any) -> None:
-    """Raise unless the precomputed kernel matrix is dense, square and symmetric."""
-    if not isinstance(K, np.ndarray):
-        raise ValueError("X must be a dense matrix with kernel='precomputed'; use X.toarray().")
+    """Raise unless the precomputed kernel matrix is square and symmetric."""
     n, m = K.shape
     if n != m:
         raise ValueError(

@@ -27,7 +27,7 @@ from scipy import linalg, sparse
 
 from shiftlearn.certificates import Certificate
 from shiftlearn.resources import memory_budget
-from shiftlearn.solvers.qp import Operator
+from shiftlearn.solvers.operators import complete
 
 __all__ = ["LeastSquares", "solve_dual", "solve_primal"]
 
@@ -47,7 +47,7 @@ class LeastSquares:
 
 
 def solve_dual(
-    operator: Operator,
+    operator: Any,
     Y: Floats,
     costs: Floats,
     *,
@@ -70,7 +70,7 @@ def solve_dual(
     >>> answer.dual.ravel()
     array([ 0.5, -0.5])
     """
-    n = operator.shape[0]
+    operator, n = complete(operator), operator.shape[0]
     dtype = _matrix_dtype(n, memory_limit)
     factor, definite = _factor(operator, costs, dtype)
     dual, intercept = np.zeros_like(Y), np.zeros(Y.shape[1])
@@ -141,7 +141,7 @@ def _matrix_dtype(n: int, memory_limit: int | float | str) -> type:
     )
 
 
-def _factor(operator: Operator, costs: Floats, dtype: type) -> tuple[Any, bool]:
+def _factor(operator: Any, costs: Floats, dtype: type) -> tuple[Any, bool]:
     """A function that solves with K + diag(1/c), and whether that matrix is positive definite."""
     matrix = _bracket(operator, costs, dtype)
     try:
@@ -166,10 +166,10 @@ def _indefinite_factor(matrix: NDArray[Any]) -> Any:
     return solve
 
 
-def _bracket(operator: Operator, costs: Floats, dtype: type) -> NDArray[Any]:
+def _bracket(operator: Any, costs: Floats, dtype: type) -> NDArray[Any]:
     """K + diag(1/c), filled by blocks of rows so that it can be interrupted."""
     n = operator.shape[0]
-    matrix = np.empty((n, n), dtype=dtype)
+    matrix: NDArray[Any] = np.empty((n, n), dtype=dtype)
     for rows in _blocks(n, 1024):
         matrix[rows] = operator.block(np.arange(rows.start, rows.stop), None, dtype)
     matrix.flat[:: n + 1] += 1.0 / costs

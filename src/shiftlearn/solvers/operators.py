@@ -46,7 +46,7 @@ class FromBlocks:
 
     def product(self, rows: Array, coef: Array, dtype: Any = np.float32) -> NDArray[np.float64]:
         """Columns ``rows`` times ``coef``, some rows at a time."""
-        out = np.zeros(self.shape[0])
+        out: NDArray[np.float64] = np.zeros((self.shape[0], *np.shape(coef)[1:]))
         for start in range(0, len(rows), 512):
             part = self.block(rows[start : start + 512], None, dtype)
             out += part.T @ np.asarray(coef[start : start + 512], dtype=np.float64)
