@@ -21,6 +21,7 @@ _HOME = {
     "OneClassSVM": "machines.oneclass",
     "SVC": "machines.svc",
     "svc_path": "machines.svc",
+    "DecisionRegionDisplay": "plot",
 }
 
 if TYPE_CHECKING:
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
     from shiftlearn.machines.oneclass import OneClassSVM as OneClassSVM
     from shiftlearn.machines.svc import SVC as SVC
     from shiftlearn.machines.svc import svc_path as svc_path
+    from shiftlearn.plot import DecisionRegionDisplay as DecisionRegionDisplay
 
 __all__ = [*_HOME, "metrics"]
 

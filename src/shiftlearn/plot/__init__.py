@@ -1,0 +1,7 @@
+"""Pictures in the form of scikit-learn's Display objects; matplotlib is imported when drawing."""
+
+from __future__ import annotations
+
+from shiftlearn.plot.decision import DecisionRegionDisplay
+
+__all__ = ["DecisionRegionDisplay"]
