@@ -9,8 +9,7 @@ from shiftlearn import datasets
 
 
 def split(d):
-    source = d.domain >= 0
-    return d.data[source], d.target[source], d.data[~source], d.target[~source]
+    return d.split()
 
 
 GENERATORS = [
@@ -214,7 +213,7 @@ def test_sample_domain_names_what_is_known():
     assert d.sample_domain(0).tolist() == [-1] * 10 + [1] * 10
     with pytest.raises(ValueError, match=r"target='x' is no domain.*0 \(program 0\)"):
         d.sample_domain("x")
-    with pytest.raises(ValueError, match="needs data with domains"):
+    with pytest.raises(ValueError, match="have no domains"):
         datasets.make_spirals().sample_domain(0)
     assert repr(d) == "<Dataset 20 x 20, 2 classes, 2 domains>"
 

@@ -59,6 +59,29 @@ class Dataset:
         rows = " x ".join(str(length) for length in shape)
         return f"<Dataset {rows}, {len(self.target_names)} classes{domains}>"
 
+    def split(self) -> tuple[Any, NDArray[Any], Any, NDArray[Any]]:
+        """Rows and labels of the source (``domain >= 0``) and of the target (``domain < 0``).
+
+        Returns
+        -------
+        Xs, ys, Xt, yt
+            The parts, in the order of the rows.
+
+        Examples
+        --------
+        >>> from shiftlearn.datasets import make_rotated_moons
+        >>> Xs, ys, Xt, yt = make_rotated_moons(30, random_state=0).split()
+        >>> Xs.shape, Xt.shape
+        ((600, 2), (600, 2))
+        """
+        source = self._domains() >= 0
+        return (
+            self._rows(source),
+            self.target[source],
+            self._rows(~source),
+            self.target[~source],
+        )
+
     def sample_domain(self, target: int | str) -> NDArray[np.int64]:
         """``sample_domain`` for one domain as the target and the others as sources.
 
@@ -81,14 +104,23 @@ class Dataset:
         >>> inboxes.sample_domain("b").tolist()
         [0, -2, 2]
         """
-        if self.domain is None:
-            raise ValueError("sample_domain needs data with domains; these have none.")
+        domain = self._domains()
         numbers = {name: number for number, name in self.domain_names.items()}
         number = numbers.get(target, -1) if isinstance(target, str) else target
-        if number < 0 or not np.any(self.domain == number):
+        if number < 0 or not np.any(domain == number):
             known = ", ".join(f"{n} ({name})" for n, name in self.domain_names.items())
             raise ValueError(f"target={target!r} is no domain of these data; they have {known}.")
-        return np.where(self.domain == number, -1 - number, self.domain)
+        return np.where(domain == number, -1 - number, domain)
+
+    def _domains(self) -> NDArray[np.int64]:
+        if self.domain is None:
+            raise ValueError("These data have no domains; sample_domain and split need them.")
+        return self.domain
+
+    def _rows(self, chosen: NDArray[np.bool_]) -> Any:
+        if isinstance(self.data, list):
+            return [self.data[i] for i in np.flatnonzero(chosen)]
+        return self.data[chosen]
 
 
 def check_count(what: str, found: int, needed: int) -> None:

@@ -54,8 +54,8 @@ _TARGET = "SVC of the target"
 def ground_floor(machine: str, ratio: int, angle: int, seed: int) -> dict[str, float]:
     """Source: two moons, 300 rows each, noise 0.1; target: the same rows, rotated about the centre.
 
-    An RBF machine (C = 1, bandwidth σ/ratio with σ² the mean norm of the source rows) is fitted on the
-    source, or, as the ceiling, on a fresh target sample, and scored on the target. D_JS is the
+    An RBF machine (C = 1, bandwidth σ/ratio with σ² the mean norm of the source rows) is fitted on
+    the source, or, as the ceiling, on a fresh target sample, and scored on the target. D_JS is the
     Jensen-Shannon divergence of the two sets of rows. The paper prints no numbers for this
     experiment, only curves, and leaves open the angles, the noise and the costs; the reference is
     an independent run of the same protocol, whose cost for the plain machine is not stated either.

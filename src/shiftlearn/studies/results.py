@@ -118,7 +118,7 @@ class Results:
 
     @property
     def form(self) -> str:
-        """ "quick" or "full"."""
+        """The word for what was run, "quick" or "full"."""
         return "quick" if self.quick else "full"
 
     def summarize(self) -> dict[str, Any]:
@@ -137,9 +137,7 @@ class Results:
                     "figure": row.figure,
                     "settings": dict(row.settings),
                     "mean": row.mean,
-                    "standard_error": None
-                    if math.isnan(row.standard_error)
-                    else row.standard_error,
+                    "standard_error": row.standard_error if row.repeats > 1 else None,
                     "repeats": row.repeats,
                     "reference": row.reference,
                 }
@@ -166,8 +164,10 @@ class Results:
     def write(self, folder: Path, *, picture: bool = True) -> dict[str, Path]:
         """Write JSON, Markdown and the picture into ``folder``; gives their paths."""
         written = {"json": folder / f"{self.form}.json", "markdown": folder / f"{self.form}.md"}
-        for kind, text in (("json", self.to_json()), ("markdown", self.to_markdown())):
-            write_atomically(written[kind], lambda path, text=text: path.write_text(text, "utf-8"))
+        write_atomically(written["json"], lambda path: path.write_text(self.to_json(), "utf-8"))
+        write_atomically(
+            written["markdown"], lambda path: path.write_text(self.to_markdown(), "utf-8")
+        )
         if picture:
             from shiftlearn.studies.draw import save_picture
 

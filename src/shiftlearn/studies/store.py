@@ -32,7 +32,7 @@ class Record:
 
 
 def results_folder(folder: str | os.PathLike[str] | None = None) -> Path:
-    """Where results are kept: ``folder``, ``SHIFTLEARN_RESULTS``, or a place in the user's cache."""
+    """``folder``, else ``SHIFTLEARN_RESULTS``, else a place in the user's cache."""
     named = folder if folder is not None else os.environ.get("SHIFTLEARN_RESULTS") or None
     return Path(named).expanduser().absolute() if named else cache_folder() / "results"
 
