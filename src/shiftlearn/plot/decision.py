@@ -19,6 +19,7 @@ __all__ = ["DecisionRegionDisplay"]
 
 Array = NDArray[Any]
 _SOURCE, _TARGET = "o", "^"
+_SHOWN = {"both": (False, True), "source": (False,), "target": (True,)}
 
 
 class DecisionRegionDisplay:
@@ -164,7 +165,13 @@ class DecisionRegionDisplay:
         return display.plot(ax=ax, **plot_options)
 
     def plot(
-        self, ax: Any = None, *, legend: bool = True, margins: bool = True, size: float = 22.0
+        self,
+        ax: Any = None,
+        *,
+        show: str = "both",
+        legend: bool = True,
+        margins: bool = True,
+        size: float = 22.0,
     ) -> DecisionRegionDisplay:
         """Draw the regions, the boundary and the rows.
 
@@ -172,6 +179,8 @@ class DecisionRegionDisplay:
         ----------
         ax : matplotlib Axes, optional
             Where to draw; a new figure otherwise.
+        show : {"both", "source", "target"}
+            The domains whose rows are drawn; the extent stays that of all rows.
         legend : bool
             Whether to add a legend.
         margins : bool
@@ -184,6 +193,8 @@ class DecisionRegionDisplay:
         DecisionRegionDisplay
             This display, with ``ax_`` and ``figure_``.
         """
+        if show not in _SHOWN:
+            raise ValueError(f"show must be one of {', '.join(_SHOWN)}, got {show!r}.")
         if ax is None:
             import matplotlib.pyplot as plt
 
@@ -192,7 +203,7 @@ class DecisionRegionDisplay:
         colours = class_colours(len(self.classes), dark=is_dark(self.ax_))
         self._draw_regions(colours)
         self._draw_boundary(margins)
-        for target in (False, True):
+        for target in _SHOWN[show]:
             self._draw_rows(colours, size, target=target)
         ax.set(
             xlim=(self.grid_x.min(), self.grid_x.max()),
@@ -201,7 +212,7 @@ class DecisionRegionDisplay:
             ylabel=self.names[1],
         )
         if legend:
-            self._draw_legend(colours, size)
+            self._draw_legend(colours, size, _SHOWN[show])
         return self
 
     def _draw_regions(self, colours: list[str]) -> None:
@@ -270,13 +281,14 @@ class DecisionRegionDisplay:
             return {"facecolors": colour, "edgecolors": [background]}
         return {"facecolors": [blend(colour, background, 0.25)], "edgecolors": colour}
 
-    def _draw_legend(self, colours: list[str], size: float) -> None:
+    def _draw_legend(self, colours: list[str], size: float, shown: tuple[bool, ...]) -> None:
         from matplotlib.lines import Line2D
 
         entries = []
-        for target, name in ((False, "source"), (True, "target")):
+        for target in shown:
             if not np.any(self.is_target == target):
                 continue
+            name = "target" if target else "source"
             style = self._marker(target, size)
             fill = "none" if not target else foreground(self.ax_)
             entries.append(

@@ -1,0 +1,5 @@
+"""``python -m shiftlearn.cli``."""
+
+from shiftlearn.cli import main
+
+main()
