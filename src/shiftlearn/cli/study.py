@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 
 from rich import box
-from rich.console import Console, Group
+from rich.console import Console
 from rich.table import Table as RichTable
 from rich.text import Text
 
@@ -114,7 +115,9 @@ def _print(results: Results) -> None:
     page.print(Text(results.study.title, style="bold"))
     page.print(Text(results.study.about, style="dim"))
     for table in results.tables():
-        page.print(Group(Text(), _table(table)))
+        page.print()
+        for part in _pages(table, page.width):
+            page.print(part)
     page.print(
         Text(
             f"{results.form} form, {results.repeats} repeats, mean ± standard error; "
@@ -124,12 +127,27 @@ def _print(results: Results) -> None:
     )
 
 
-def _table(table: Table) -> RichTable:
+def _pages(table: Table, width: int) -> Iterator[RichTable]:
+    """The table in as many parts as its columns need in a terminal of this width."""
+    widths = [max(map(len, column)) + 2 for column in zip(table.header, *table.lines, strict=True)]
+    room = width - widths[0] - 2
+    start = 1
+    while start < len(widths):
+        stop = start + 1
+        while stop < len(widths) and sum(widths[start : stop + 1]) <= room:
+            stop += 1
+        yield _table(table, range(start, stop), first=start == 1)
+        start = stop
+
+
+def _table(table: Table, columns: range, *, first: bool) -> RichTable:
+    title = table.title if first else None
     rich = RichTable(
-        title=table.title, title_justify="left", title_style="bold cyan", box=box.SIMPLE_HEAD
+        title=title, title_justify="left", title_style="bold cyan", box=box.SIMPLE_HEAD
     )
-    for i, name in enumerate(table.header):
-        rich.add_column(name, justify="left" if i == 0 else "right", no_wrap=i == 0)
+    rich.add_column(table.header[0], no_wrap=True)
+    for i in columns:
+        rich.add_column(table.header[i], justify="right")
     for line, ours in zip(table.lines, table.ours, strict=True):
-        rich.add_row(*line, style="" if ours else "dim")
+        rich.add_row(line[0], *(line[i] for i in columns), style="" if ours else "dim")
     return rich

@@ -312,7 +312,7 @@ class DecisionRegionDisplay:
         self.ax_.legend(
             handles=entries,
             loc="upper center",
-            bbox_to_anchor=(0.5, -0.13),
+            bbox_to_anchor=(0.5, -0.1),
             ncols=min(len(entries), 5),
             frameon=False,
             handletextpad=0.2,

@@ -98,12 +98,17 @@ class Results:
 
     def _groups(self, rows: Iterable[Row]) -> list[tuple[str, list[Row]]]:
         """Rows that share every factor but the column's, under a name made of those that vary."""
-        factors = self.study.factors(quick=self.quick)
-        varying = [f for f in factors if f != self.study.columns and len(factors[f]) > 1]
+        rows = list(rows)
+        varying = [
+            factor
+            for factor in self.study.grid
+            if factor != self.study.columns
+            and len({_key({factor: row.settings[factor]}) for row in rows}) > 1
+        ]
         groups: dict[str, list[Row]] = {}
         for row in rows:
             name = ", ".join(_word(f, row.settings[f]) for f in varying)
-            groups.setdefault(name or self.study.title, []).append(row)
+            groups.setdefault(name or row.figure, []).append(row)
         return list(groups.items())
 
     @property
