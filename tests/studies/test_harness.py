@@ -155,9 +155,9 @@ def test_workers_give_the_same_results(place):
 def test_tables_put_the_printed_figure_under_ours(place):
     table, second = run_study(toy_study(), folder=place).tables()
     assert table.header == ("x", "1", "2", "3") and table.title == "y (units)"
-    assert table.lines[0] == ("square", "2.0 ± 0.577", "5.0 ± 0.577", "10.0 ± 0.577")
+    assert table.lines[0] == ("square", "2.0 ± 0.6", "5.0 ± 0.6", "10.0 ± 0.6")
     assert table.lines[1] == ("  paper", "2.5", "5.5", "10.5")
-    assert table.lines[2] == ("same", "1.000 ± 0.000", "2.0 ± 0.000", "3.0 ± 0.000")
+    assert table.lines[2] == ("same", "1.000 ± 0.000", "2.0 ± 0.0", "3.0 ± 0.0")
     assert table.ours == (True, False, True)
     assert [line[0] for line in second.lines] == ["square"]
 
@@ -177,7 +177,7 @@ def test_written_files(place):
     }
     assert content["environment"]["threads"] >= 1
     markdown = paths["markdown"].read_text("utf-8")
-    assert "| square | 2.0 ± 0.577 |" in markdown and "|   paper | 2.5 |" in markdown
+    assert "| square | 2.0 ± 0.6 |" in markdown and "|   paper | 2.5 |" in markdown
     assert paths["picture"].read_bytes().startswith(b"\x89PNG")
     assert (
         json.loads(run_study(toy_study(), quick=True, folder=place).to_json())["rows"][0][

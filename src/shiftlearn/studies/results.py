@@ -192,17 +192,18 @@ def _word(factor: str, value: Any) -> str:
 def _ours(row: Row | None) -> str:
     if row is None:
         return "–"
-    error = "" if math.isnan(row.standard_error) else f" ± {_number(row.standard_error)}"
-    return f"{_number(row.mean)}{error}"
+    digits = _digits(row.mean)
+    error = "" if math.isnan(row.standard_error) else f" ± {row.standard_error:.{digits}f}"
+    return f"{row.mean:.{digits}f}{error}"
 
 
 def _printed(row: Row | None) -> str:
-    return "–" if row is None or row.reference is None else _number(row.reference)
+    return "–" if row is None or row.reference is None else f"{row.reference:.{_digits(row.mean)}f}"
 
 
-def _number(value: float) -> str:
+def _digits(value: float) -> int:
     """Three digits behind the point for small numbers, one for percentages and seconds."""
-    return f"{value:.3f}" if abs(value) < 2 else f"{value:.1f}"
+    return 3 if abs(value) < 2 else 1
 
 
 def _markdown(table: Table) -> str:
