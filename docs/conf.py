@@ -1,4 +1,4 @@
-"""Sphinx configuration: pydata theme, numpydoc, a gallery that runs, the reference made of `_HOME`."""
+"""Sphinx: pydata theme, numpydoc, a gallery that runs, the reference made of `_HOME`."""
 
 import re
 import sys
@@ -12,7 +12,7 @@ sys.path.insert(0, str(HERE / "_ext"))
 
 project = "shiftlearn"
 author = "The shiftlearn developers"
-copyright = "the shiftlearn developers"  # noqa: A001
+copyright = "the shiftlearn developers"
 version = release = shiftlearn.__version__
 
 extensions = [

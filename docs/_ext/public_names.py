@@ -37,7 +37,16 @@ def page():
     """Return the text of the page."""
     lines = ["API reference", "=============", ""]
     for title, text, names in sections():
-        lines += [title, "-" * len(title), "", text, "", ".. autosummary::", "   :toctree: generated", ""]
+        lines += [
+            title,
+            "-" * len(title),
+            "",
+            text,
+            "",
+            ".. autosummary::",
+            "   :toctree: generated",
+            "",
+        ]
         lines += [f"   {name}" for name in names] + [""]
     return "\n".join(lines)
 
