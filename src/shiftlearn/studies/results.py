@@ -99,12 +99,10 @@ class Results:
     def _groups(self, rows: Iterable[Row]) -> list[tuple[str, list[Row]]]:
         """Rows that share every factor but the column's, under a name made of those that vary."""
         rows = list(rows)
-        varying = [
-            factor
-            for factor in self.study.grid
-            if factor != self.study.columns
-            and len({_key({factor: row.settings[factor]}) for row in rows}) > 1
-        ]
+        others = [factor for factor in self.study.grid if factor != self.study.columns]
+        varying = [f for f in others if len({_key({f: row.settings[f]}) for row in rows}) > 1]
+        # Where a figure belongs to one setting only, that setting's words still say which.
+        varying = varying or [f for f in others if isinstance(rows[0].settings[f], str)]
         groups: dict[str, list[Row]] = {}
         for row in rows:
             name = ", ".join(_word(f, row.settings[f]) for f in varying)
