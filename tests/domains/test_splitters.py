@@ -8,13 +8,13 @@ import pytest
 import sklearn
 from hypothesis import given
 from hypothesis import strategies as st
-from sklearn.base import BaseEstimator, clone
+from sklearn.base import clone
 from sklearn.model_selection import GridSearchCV, cross_val_score, cross_validate
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
+from domains.tiny import TinyMachine
 from shiftlearn import DomainKFold, SourceTargetSplit, stack_domains
-from shiftlearn.domains import DomainClassifierMixin, split_domains
 
 SPLITTERS = [
     DomainKFold(3),
@@ -142,28 +142,6 @@ def test_bad_input(splitter, kwargs, message):
 def test_a_test_size_that_leaves_nothing_is_refused():
     with pytest.raises(ValueError, match="test_size=4 leaves none of the 4 rows"):
         list(SourceTargetSplit(4).split(np.zeros((4, 1)), None, [-1] * 4))
-
-
-class TinyMachine(DomainClassifierMixin, BaseEstimator):
-    """Nearest class mean of the source after moving the source's mean to the target's."""
-
-    def __init__(self, share=1.0):
-        self.share = share
-
-    def fit(self, X, y, *, sample_domain=None):
-        X = np.asarray(X)
-        split = split_domains(y, sample_domain, len(X))
-        self.domains_ = split.domains.sample_domain
-        assert split.domains.has_target and split.domains.has_source
-        self.classes_ = split.classes
-        means = [X[split.codes == c].mean(axis=0) for c in range(len(self.classes_))]
-        move = X[split.domains.target].mean(axis=0) - X[split.domains.source].mean(axis=0)
-        self.means_ = np.array(means) + self.share * move
-        return self
-
-    def predict(self, X, sample_domain=None, allow_source=True):
-        distance = ((np.asarray(X)[:, None, :] - self.means_) ** 2).sum(axis=2)
-        return self.classes_[distance.argmin(axis=1)]
 
 
 def data(kind, labelled):
