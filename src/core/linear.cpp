@@ -139,10 +139,11 @@ void bound(const Rows &rows, long lo, long hi) {
     require(0 <= lo && lo <= hi && hi <= rows.view.n, "the row range is outside the matrix");
 }
 
-void norms(const Rows &rows, MutableValues out) {
+void norms(const Rows &rows, MutableValues out, long lo, long hi) {
     require_length(out, rows.view.n, "out must have one entry a row");
+    bound(rows, lo, hi);
     nb::gil_scoped_release release;
-    kernels().norms(rows.view, out.data());
+    kernels().norms(rows.view, out.data(), lo, hi);
 }
 
 void products(const Rows &rows, Values w, MutableValues out, long lo, long hi, int threads) {

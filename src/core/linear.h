@@ -39,7 +39,7 @@ struct DescentState {
 };
 
 struct LinearKernels {
-    void (*norms)(const RowsView &, double *out);
+    void (*norms)(const RowsView &, double *out, long lo, long hi);
     // out[i] = <x_i, w> for lo <= i < hi
     void (*products)(const RowsView &, const double *w, double *out, long lo, long hi);
     // out += sum_i c_i x_i over lo <= i < hi; rows with c_i = 0 cost nothing

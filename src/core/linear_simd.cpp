@@ -113,9 +113,9 @@ void visit(const RowsView &v, const Body &body) {
     return body(SparseRows<float, std::int32_t>(v));
 }
 
-void norms(const RowsView &v, double *out) {
+void norms(const RowsView &v, double *out, long lo, long hi) {
     visit(v, [&](const auto &rows) {
-        for (long i = 0; i < v.n; ++i) out[i] = rows.norm(i);
+        for (long i = lo; i < hi; ++i) out[i] = rows.norm(i);
     });
 }
 

@@ -15,6 +15,7 @@ __version__ = "0.1.0.dev0"
 _HOME = {
     "Certificate": "certificates",
     "DomainKFold": "domains",
+    "LinearSVC": "machines.linear",
     "SourceTargetSplit": "domains",
     "stack_domains": "domains",
     "LSSVC": "machines.lssvc",
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
     from shiftlearn.domains import DomainKFold as DomainKFold
     from shiftlearn.domains import SourceTargetSplit as SourceTargetSplit
     from shiftlearn.domains import stack_domains as stack_domains
+    from shiftlearn.machines.linear import LinearSVC as LinearSVC
     from shiftlearn.machines.lssvc import LSSVC as LSSVC
     from shiftlearn.machines.oneclass import OneClassSVM as OneClassSVM
     from shiftlearn.machines.svc import SVC as SVC

@@ -28,7 +28,7 @@ _SHRINK = 0.1
 _ROUNDS = 40
 _STALLED = 6  # steps without progress: what is left is rounding
 _NEAR = 0.02  # δ of the first round from a good start, in units of the usual one
-_DENSE = 3000  # largest system that is factorised
+_DENSE = 2000  # largest system that is factorised
 
 
 @dataclass(slots=True)
@@ -197,7 +197,7 @@ def _step_on_rows(
 def _moment(matrix: Matrix, free: NDArray[np.int64], t: Floats) -> Floats:
     """I + Σ_free t_i x_i x_iᵀ."""
     out = np.zeros((matrix.d, matrix.d))
-    step = max(256, int(2e9 / matrix.d**2))
+    step = max(256, int(5e8 / matrix.d**2))
     for low in range(0, free.size, step):
         matrix.rows.gram(free, t, out, low, min(free.size, low + step), matrix.threads)
     out += np.tril(out, -1).T

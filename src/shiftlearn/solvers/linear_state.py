@@ -92,7 +92,8 @@ class Matrix:
     def norms(self) -> Floats:
         """‖x_i‖² of each row."""
         out = np.empty(self.n)
-        self.rows.norms(out)
+        for low, high in self._slices():
+            self.rows.norms(out, low, high)
         return out
 
     def products(self, w: Floats) -> Floats:
@@ -220,6 +221,10 @@ def prepare(
     signs = np.ones(n) if problem.signs is None else _vector(problem.signs, n, "signs")
     linear, upper = _vector(problem.linear, n, "linear"), _vector(problem.upper, n, "upper")
     diagonal = None if problem.diagonal is None else _vector(problem.diagonal, n, "diagonal")
+    if not math.isfinite(linear.sum()):
+        raise ValueError("linear must be finite in every entry.")
+    if problem.signs is not None and not (np.abs(signs) == 1.0).all():
+        raise ValueError("signs must be +1 or -1 in every entry.")
     _check_box(upper, diagonal)
     if problem.total is not None:
         _check_total(signs, upper, float(problem.total))
@@ -239,8 +244,9 @@ def _vector(values: Any, n: int, name: str) -> Floats:
 
 
 def _check_box(upper: Floats, diagonal: Floats | None) -> None:
-    if upper.size and not upper.min() >= 0:
-        raise ValueError(f"upper must be at least 0, its smallest entry is {upper.min()}.")
+    for name, values in (("upper", upper), ("diagonal", diagonal)):
+        if values is not None and values.size and not values.min() >= 0:
+            raise ValueError(f"{name} must be at least 0, its smallest entry is {values.min()}.")
     endless = np.isinf(upper) if diagonal is None else np.isinf(upper) & ~(diagonal > 0)
     if endless.any():
         raise ValueError("upper must be finite wherever diagonal is not positive.")
