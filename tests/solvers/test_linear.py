@@ -12,9 +12,9 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from oracles.linear import dual_optimum
 from scipy import sparse
 
+from oracles.linear import dual_optimum
 from shiftlearn.errors import InfeasibleError
 from shiftlearn.solvers.linear import LinearProblem, solve_linear
 
@@ -72,9 +72,7 @@ def check_answer(problem, answer):
     value = 0.5 * w @ w + 0.5 * np.sum(diagonal * a * a) + problem.linear @ a
     assert certificate.objective == pytest.approx(value, rel=1e-9, abs=1e-9)
     gradient = signs * (X @ w) + diagonal * a + problem.linear
-    np.testing.assert_allclose(
-        answer.gradient, gradient, atol=1e-8 * (1 + np.abs(gradient).max())
-    )
+    np.testing.assert_allclose(answer.gradient, gradient, atol=1e-8 * (1 + np.abs(gradient).max()))
     if problem.diagonal is None:
         slope = answer.gradient - answer.multiplier * signs
         gap = np.sum(a * np.maximum(slope, 0) + (problem.upper - a) * np.maximum(-slope, 0))
@@ -172,7 +170,9 @@ def test_rows_without_cost_are_not_used():
     X, signs = rng.normal(size=(30, 4)), np.where(rng.random(30) < 0.5, 1.0, -1.0)
     upper = np.where(np.arange(30) < 20, 1.0, 0.0)
     whole = solve_linear(LinearProblem(X, -np.ones(30), upper, signs, 0.0), tol=1e-10)
-    part = solve_linear(LinearProblem(X[:20], -np.ones(20), np.ones(20), signs[:20], 0.0), tol=1e-10)
+    part = solve_linear(
+        LinearProblem(X[:20], -np.ones(20), np.ones(20), signs[:20], 0.0), tol=1e-10
+    )
     assert (whole.alpha[20:] == 0).all()
     np.testing.assert_allclose(whole.weights, part.weights, atol=1e-8)
     assert whole.multiplier == pytest.approx(part.multiplier, abs=1e-8)
