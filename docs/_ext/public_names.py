@@ -15,17 +15,18 @@ MODULES = ("metrics", "datasets", "errors", "solvers.qp")
 
 
 def sections():
-    """Yield (title, text, full names) for every section of the reference."""
+    """Yield (title, text, module, names in it) for every section of the reference."""
     homes = {}
     for name, home in shiftlearn._HOME.items():
-        homes.setdefault(home.split(".")[0], []).append(f"shiftlearn.{name}")
+        homes.setdefault(home.split(".")[0], []).append(name)
     for home, names in homes.items():
-        yield home.replace("_", " ").capitalize(), _first_line(f"shiftlearn.{home}"), sorted(names)
+        title = home.replace("_", " ").capitalize()
+        yield title, _first_line(f"shiftlearn.{home}"), "shiftlearn", sorted(names)
     for module in MODULES:
         full = f"shiftlearn.{module}"
         if importlib.util.find_spec(full):
             public = getattr(importlib.import_module(full), "__all__", ())
-            yield f"``{full}``", _first_line(full), [f"{full}.{name}" for name in sorted(public)]
+            yield f"``{full}``", _first_line(full), full, sorted(public)
 
 
 def _first_line(module):
@@ -36,17 +37,9 @@ def _first_line(module):
 def page():
     """Return the text of the page."""
     lines = ["API reference", "=============", ""]
-    for title, text, names in sections():
-        lines += [
-            title,
-            "-" * len(title),
-            "",
-            text,
-            "",
-            ".. autosummary::",
-            "   :toctree: generated",
-            "",
-        ]
+    for title, text, module, names in sections():
+        lines += [title, "-" * len(title), "", text, "", f".. currentmodule:: {module}", ""]
+        lines += [".. autosummary::", "   :toctree: generated", ""]
         lines += [f"   {name}" for name in names] + [""]
     return "\n".join(lines)
 
