@@ -11,9 +11,8 @@ source-only classifier is perfect at home and poor abroad; that gap is what this
 # Data come with a domain for each row: 0 and above is a source, below 0 a target.
 
 import matplotlib.pyplot as plt
-import numpy as np
-from sklearn.svm import SVC
 
+from shiftlearn import SVC, DecisionRegionDisplay
 from shiftlearn.datasets import make_rotated_moons
 
 moons = make_rotated_moons(50, n_per_moon=150, random_state=0)
@@ -33,17 +32,5 @@ accuracy
 # %%
 # The regions it learnt, with the rows of both domains.
 
-side = np.linspace(-2.6, 2.6, 200)
-grid = np.stack(np.meshgrid(side, side), axis=-1)
-regions = model.decision_function(grid.reshape(-1, 2)).reshape(200, 200)
-
-figure, axes = plt.subplots(1, 2, figsize=(9, 4.2), sharex=True, sharey=True, layout="constrained")
-for axis, rows, name in zip(axes, (source, target), accuracy):
-    axis.contourf(side, side, regions > 0, levels=1, colors=["#f3d9c7", "#cfe0ee"])
-    for label, colour in ((-1, "#b5561c"), (1, "#1c5fa8")):
-        own = rows & (y == label)
-        axis.scatter(*X[own].T, s=12, color=colour, label=f"class {label}")
-    axis.set_title(f"{name}: accuracy {accuracy[name]:.2f}")
-    axis.set_aspect("equal")
-axes[0].legend(loc="upper left")
+DecisionRegionDisplay.from_estimator(model, X, y, sample_domain=moons.domain)
 plt.show()
