@@ -7,8 +7,9 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
-__all__ = ["memory_budget", "n_threads", "own_thread"]
+__all__ = ["memory_budget", "n_threads", "own_thread", "serial_blas"]
 
 _inside = threading.local()
 
@@ -22,6 +23,34 @@ def own_thread() -> Iterator[None]:
         yield
     finally:
         _inside.depth = before
+
+
+_blas_lock = threading.Lock()
+_blas_users = 0
+_blas_restore: Any = None
+_blas_controller: Any = None
+
+
+@contextmanager
+def serial_blas() -> Iterator[None]:
+    """One BLAS thread while our own threads work; the last user of several restores the limit."""
+    global _blas_users, _blas_restore, _blas_controller
+    with _blas_lock:
+        if _blas_users == 0:
+            if _blas_controller is None:
+                import scipy.linalg  # noqa: F401  (its BLAS must be loaded to be limited)
+                from threadpoolctl import ThreadpoolController
+
+                _blas_controller = ThreadpoolController()
+            _blas_restore = _blas_controller.limit(limits=1, user_api="blas")
+        _blas_users += 1
+    try:
+        yield
+    finally:
+        with _blas_lock:
+            _blas_users -= 1
+            if _blas_users == 0:
+                _blas_restore.restore_original_limits()
 
 
 def n_threads(n_jobs: int | None) -> int:
