@@ -11,15 +11,14 @@ from collections.abc import Callable
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg import LinAlgError, cho_factor, cho_solve, eigvalsh
+from scipy.linalg import LinAlgError, cho_factor, cho_solve, eigh, eigvalsh
 
 __all__ = ["Factor", "factored", "smallest_eigenvalue", "truncated"]
 
 Floats = NDArray[np.float64]
 Map = Callable[[Floats], Floats]
 
-_FIRST_SHIFT = 1e-10
-_MOST_SHIFTS = 40
+_SMALLEST_SIZE = 1e-10
 
 
 class Factor:
@@ -54,20 +53,28 @@ def factored(
     flat: Floats | None,
     majorant: Callable[[], Floats | None],
 ) -> Floats:
-    """The Newton direction; without a factor that of ``majorant()``, then of a shifted matrix."""
+    """The Newton direction; without a factor that of ``majorant()``, or of the sizes
+    of the curvatures."""
     try:
         return -Factor(matrix, flat).solve(gradient)
     except LinAlgError:
         instead = majorant()
-    matrix = matrix if instead is None else instead
-    size = float(np.abs(np.diagonal(matrix)).max(initial=0.0)) or 1.0
-    shift = 0.0 if instead is not None else _FIRST_SHIFT * size
-    for _ in range(_MOST_SHIFTS):
-        try:
-            return -Factor(matrix + shift * np.eye(len(matrix)), flat).solve(gradient)
-        except LinAlgError:
-            shift = max(10.0 * shift, _FIRST_SHIFT * size)
-    return -gradient / size
+    if instead is None:
+        return _by_sizes(filled(matrix, flat), gradient)
+    try:
+        return -Factor(instead, flat).solve(gradient)
+    except LinAlgError:
+        return _by_sizes(filled(instead, flat), gradient)
+
+
+def _by_sizes(matrix: Floats, gradient: Floats) -> Floats:
+    """The Newton direction with the sizes of the eigenvalues in their place, none near zero."""
+    if not np.all(np.isfinite(matrix)):
+        return -gradient
+    values, vectors = eigh(matrix, check_finite=False)
+    sizes = np.abs(values)
+    sizes = np.maximum(sizes, _SMALLEST_SIZE * (sizes.max(initial=0.0) or 1.0))
+    return np.asarray(-vectors @ ((vectors.T @ gradient) / sizes))
 
 
 def truncated(

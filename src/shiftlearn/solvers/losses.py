@@ -97,7 +97,7 @@ class Logistic(Objective):
     def preconditioner(self, summary: Floats, penalty: Floats) -> Callable[[Floats], Floats]:
         """The inverse of averaged curvature ⊗ Gram + penalty, or of the diagonal."""
         if self.gram is None:
-            return Objective.preconditioner(self, summary, penalty)
+            return _diagonal_inverse(self.layout, summary, penalty)
         return _kronecker_inverse(self.layout, self.gram, summary, penalty)
 
     def _push(self, X: Any, shared: Floats | None, parameters: Floats) -> Floats:
@@ -259,6 +259,30 @@ def _weighted(values: Floats, weights: Floats | None) -> Floats:
 def _cube(shared: Floats, values: Floats) -> Floats:
     """Shared columns as rows×M×K."""
     return shared.reshape(len(values), -1, values.shape[1])
+
+
+def _diagonal_inverse(
+    layout: Layout, summary: Floats, penalty: Floats
+) -> Callable[[Floats], Floats]:
+    """One over the diagonal. Moving all scores of several alike costs the penalty only, so that
+    part is split off; otherwise these directions would look a thousand times too stiff.
+    """
+    k, split = layout.n_scores, layout.n_rows * layout.n_scores
+    diagonal = np.maximum(summary + penalty, 1e-300)
+    if k == 1:
+        return lambda vector: vector / diagonal
+    bends = diagonal[:split].reshape(-1, k)
+    ridge = penalty[:split].reshape(-1, k)[:, :1]
+    ridge = np.where(ridge > 0, ridge, np.inf)
+
+    def inverse(vector: Floats) -> Floats:
+        block = vector[:split].reshape(-1, k)
+        alike = block.mean(axis=1, keepdims=True)
+        block = (block - alike) / bends
+        block += alike / ridge - block.mean(axis=1, keepdims=True)
+        return np.concatenate([block.ravel(), vector[split:] / diagonal[split:]])
+
+    return inverse
 
 
 def _kronecker_inverse(

@@ -33,6 +33,7 @@ Callback = Callable[[Event], bool | None]
 
 _ARMIJO = 1e-4
 _MOST_HALVINGS = 60
+_FEW_HALVINGS = 5
 _EPS = float(np.finfo(np.float64).eps)
 
 
@@ -195,9 +196,7 @@ class _Search:
         if trial.value <= point.value + _ARMIJO * slope and self._usable(trial):
             return trial, 1.0
         if abs(trial.value - point.value) <= noise:
-            # F cannot tell any more; its gradient still can.
-            better = self._usable(trial) and self.violation(trial) < self.violation(point)
-            return (trial if better else None), 1.0
+            return self._by_gradient(point, direction, trial)
         for halving in range(1, _MOST_HALVINGS):
             fraction = 0.5**halving
             parameters = point.parameters + fraction * direction
@@ -205,6 +204,16 @@ class _Search:
                 trial = self.at(parameters)
                 if self._usable(trial):
                     return trial, fraction
+        return None, 0.0
+
+    def _by_gradient(
+        self, point: _Point, direction: Floats, trial: _Point
+    ) -> tuple[_Point | None, float]:
+        """A smaller gradient where F itself cannot tell any more."""
+        for halving in range(_FEW_HALVINGS):
+            if self._usable(trial) and self.violation(trial) < self.violation(point):
+                return trial, 1.0
+            trial = self.at(point.parameters + 0.5 ** (halving + 1) * direction)
         return None, 0.0
 
     @staticmethod

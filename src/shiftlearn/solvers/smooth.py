@@ -55,7 +55,7 @@ class Objective(ABC):
 
     def majorant(self, block: Any, parameters: Floats) -> Floats | None:
         """A positive semidefinite stand-in for the block's Hessian, asked for where the exact
-        one is not positive definite. None: the matrix is shifted instead.
+        one is not positive definite. None: the sizes of its own curvatures are taken.
         """
         return None
 
