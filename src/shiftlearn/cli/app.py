@@ -19,7 +19,6 @@ app = typer.Typer(
     help="Classifiers that keep working when the data move.",
     epilog=_EPILOG,
     add_completion=False,
-    no_args_is_help=True,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
@@ -33,7 +32,9 @@ def run(arguments: list[str]) -> int:
     arguments = [argument for argument in arguments if argument != "--debug"]
     command = typer.main.get_command(app)
     with errors.reported(debug) as outcome:
-        result = command.main(arguments, prog_name="shiftlearn", standalone_mode=False)
+        result = command.main(
+            arguments or ["--help"], prog_name="shiftlearn", standalone_mode=False
+        )
         outcome.code = result if isinstance(result, int) else 0
     return outcome.code
 
@@ -72,6 +73,10 @@ def demo(
     """Show what happens to a classifier when the data move: generated data, seconds, offline."""
     from shiftlearn.cli import demo as work
 
+    # Where the picture cannot go is better known before the work than after it.
+    if not output.absolute().parent.is_dir():
+        folder = output.absolute().parent
+        raise typer.BadParameter(f"there is no folder {folder}.", param_hint="--output")
     work.show(output, seed=seed, as_json=json)
 
 
@@ -97,10 +102,10 @@ def study(
 
     if list_:
         work.list_studies(as_json=json)
-    elif name is None:
-        raise typer.BadParameter(
-            "name the study to run; shiftlearn study --list shows them.", param_hint="NAME"
-        )
+    elif name not in work.names():
+        found = "nothing" if name is None else repr(name)
+        known = ", ".join(work.names())
+        raise typer.BadParameter(f"needs one of {known}; got {found}.", param_hint="NAME")
     else:
         work.run(name, quick=quick, output=output, jobs=jobs, fresh=fresh, as_json=json)
 

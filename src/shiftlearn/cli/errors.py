@@ -37,6 +37,8 @@ def reported(debug: bool) -> Iterator[Outcome]:
         warnings.showwarning = _show_warning
         try:
             yield outcome
+            if outcome.code == INTERRUPTED:  # some versions of typer swallow the interrupt
+                raise KeyboardInterrupt
         except (typer.Abort, KeyboardInterrupt):
             outcome.code = _say("interrupted.", "", INTERRUPTED)
         except BrokenPipeError:
@@ -69,7 +71,9 @@ def _explain(error: Exception) -> tuple[str, str, int]:
     if isinstance(error, OSError):
         place = f"{error.filename}: " if error.filename else ""
         return f"{place}{error.strerror or error}.", "Check the path and its permissions.", FAILED
-    if isinstance(error, (ValueError, TypeError, RuntimeError)):
+    if isinstance(error, (ValueError, TypeError)):
+        return str(error), "", FAILED
+    if isinstance(error, RuntimeError):
         return str(error), again, FAILED
     return f"unexpected {type(error).__name__}: {error}", f"This is a bug. {again}", INTERNAL
 

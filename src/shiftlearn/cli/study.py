@@ -23,7 +23,12 @@ from shiftlearn.studies import (
     studies,
 )
 
-__all__ = ["list_studies", "run"]
+__all__ = ["list_studies", "names", "run"]
+
+
+def names() -> tuple[str, ...]:
+    """The names of the studies."""
+    return tuple(studies())
 
 
 def list_studies(*, as_json: bool) -> None:
@@ -45,6 +50,8 @@ def run(
     name: str, *, quick: bool, output: Path | None, jobs: int, fresh: bool, as_json: bool
 ) -> None:
     """Run a study, write its files, print its tables or its JSON."""
+    import matplotlib  # noqa: F401 - better missed now than after the work
+
     study = get_study(name)
     talk = console(stderr=True)
     try:
@@ -91,7 +98,9 @@ def _run(
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn())
-    with Progress(*columns, TimeElapsedColumn(), console=talk, transient=True) as progress:
+    quiet = not talk.is_terminal
+    bar = Progress(*columns, TimeElapsedColumn(), console=talk, transient=True, disable=quiet)
+    with bar as progress:
         task = progress.add_task(study.name)
         return run_study(
             study,
