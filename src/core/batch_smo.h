@@ -25,10 +25,10 @@ constexpr double kRounding = 8 * 2.220446049250313e-16;
 constexpr std::int64_t kStepsBetweenStops = 1 << 14;
 constexpr int kStateVectors = 7;
 
-double magnitude(double x) { return x < 0 ? -x : x; }
-double least(double x, double y) { return x < y ? x : y; }
-double most(double x, double y) { return x > y ? x : y; }
-double within(double x, double low, double high) { return x < low ? low : x > high ? high : x; }
+SHIFTLEARN_INLINE double magnitude(double x) { return x < 0 ? -x : x; }
+SHIFTLEARN_INLINE double least(double x, double y) { return x < y ? x : y; }
+SHIFTLEARN_INLINE double most(double x, double y) { return x > y ? x : y; }
+SHIFTLEARN_INLINE double within(double x, double low, double high) { return x < low ? low : x > high ? high : x; }
 
 // The best lane so far, and in which vector it was seen.
 struct Best {
@@ -41,14 +41,16 @@ SHIFTLEARN_INLINE void keep_larger(Best &best, Lanes value, int block) {
     best.block = choose(better, all(block), best.block);
 }
 
+template <int NV>
 SHIFTLEARN_INLINE std::int64_t position(const Best &best, double value) {
     const int lane = first_bit(bits(equal(best.value, all(value))));
+    if (NV == 1) return lane;
     return static_cast<std::int64_t>(pick(best.block, lane)) * kLanes + lane;
 }
 
 // Value of beta after a step, exactly at a bound where only rounding separates it from there:
 // which variables are free decides the intercept. `size` is the scale of the rounding errors.
-double settled(double beta, double step, double low, double high, double size) {
+SHIFTLEARN_INLINE double settled(double beta, double step, double low, double high, double size) {
     const double moved = beta + step;
     const double scale = kRounding * most(size, most(magnitude(beta), magnitude(step)));
     if (moved >= high - most(scale, kRounding * magnitude(high))) return high;
@@ -173,13 +175,13 @@ private:
         block = choose(only(static_cast<int>(i % kLanes)), all(x), block);
     }
 
-    void mark_bounds(std::int64_t block) {
+    SHIFTLEARN_METHOD void mark_bounds(std::int64_t block) {
         const Lanes zero = all(0.0);
         grows_()[block] = choose(less(beta_()[block], high_()[block]), zero, all(-kHuge));
         shrinks_()[block] = choose(less(low_()[block], beta_()[block]), zero, all(kHuge));
     }
 
-    void fill() {
+    SHIFTLEARN_METHOD void fill() {
         const Lanes zero = all(0.0);
         for (int b = 0; b < nv_; ++b) {
             double f[kLanes], low[kLanes], high[kLanes], diag[kLanes];
@@ -219,7 +221,7 @@ private:
     }
 
     // F from scratch: what the steps added up in rounding errors goes away.
-    void refresh() {
+    SHIFTLEARN_METHOD void refresh() {
         for (int b = 0; b < nv_; ++b) {
             double f[kLanes];
             for (int l = 0; l < kLanes; ++l) {
@@ -245,7 +247,7 @@ private:
     }
 
     // Takes the last step into F and finds the steepest variable that can grow.
-    double scan_pairs(const Pair &step, const double *const row[2]) {
+    SHIFTLEARN_METHOD double scan_pairs(const Pair &step, const double *const row[2]) {
         Best best{all(-kHuge), all(0.0)};
         Lanes bottom = all(-kHuge);
         for (int b = 0; b < nv_; ++b) {
@@ -255,13 +257,13 @@ private:
         }
         top_ = largest(best.value);
         floor_ = -largest(bottom);
-        lead_ = position(best, top_);
+        lead_ = position<NV>(best, top_);
         if (!bounded_below() || !bounded_above()) return 0.0;
         return top_ - floor_;
     }
 
     // Partner by the largest decrease of the objective, then the step that attains it in the box.
-    bool step_pair(Pair &step, const double *row[2]) {
+    SHIFTLEARN_METHOD bool step_pair(Pair &step, const double *row[2]) {
         const std::int64_t i = lead_;
         row[0] = gram_row(i);
         const Lanes top = all(top_), own = all(row[0][i]), zero = all(0.0);
@@ -273,7 +275,7 @@ private:
             const Lanes safe = larger(curve, fma(all(1e-14), sum, all(kTiny)));
             keep_larger(best, drop * (drop * about_inverse(safe)), b);
         }
-        const std::int64_t j = position(best, largest(best.value));
+        const std::int64_t j = position<NV>(best, largest(best.value));
         row[1] = gram_row(j);
         const double sum = row[0][i] + row[1][j];
         const double curve = most(sum - 2 * row[0][j], 1e-14 * sum + kTiny);
@@ -286,7 +288,7 @@ private:
 
     // Moves beta_i by about d; returns by how much it moved. The constraint carries the rounding of
     // the largest beta to all others.
-    double settle(std::int64_t i, double d) {
+    SHIFTLEARN_METHOD double settle(std::int64_t i, double d) {
         const double before = get(beta_(), i);
         const double after = settled(before, d, get(low_(), i), get(high_(), i), peak_);
         if (batch_.intercept) peak_ = most(peak_, magnitude(after));
@@ -301,7 +303,7 @@ private:
     }
 
     // Takes the last step into F and finds the variable whose own step gains most.
-    double scan_single(const Pair &step, const double *const row[2]) {
+    SHIFTLEARN_METHOD double scan_single(const Pair &step, const double *const row[2]) {
         Best best{all(-1.0), all(0.0)};
         Lanes top = all(0.0);
         for (int b = 0; b < nv_; ++b) {
@@ -309,12 +311,12 @@ private:
             top = larger(top, p);
             keep_larger(best, p * (p * about_inverse(larger(diag_()[b], all(kTiny)))), b);
         }
-        lead_ = position(best, largest(best.value));
+        lead_ = position<NV>(best, largest(best.value));
         return largest(top);
     }
 
     // A partner for it: the one that gains most once the first has moved; then both exactly.
-    bool step_single(Pair &step, const double *row[2]) {
+    SHIFTLEARN_METHOD bool step_single(Pair &step, const double *row[2]) {
         const std::int64_t i = lead_;
         row[0] = row[1] = gram_row(i);
         const double low_i = get(low_(), i) - get(beta_(), i), high_i = get(high_(), i) - get(beta_(), i);
@@ -335,7 +337,7 @@ private:
         return step.first != 0.0 || step.second != 0.0;
     }
 
-    std::int64_t partner(std::int64_t i, const double *row, double alone, double bend) {
+    SHIFTLEARN_METHOD std::int64_t partner(std::int64_t i, const double *row, double alone, double bend) {
         set(grows_(), i, -kHuge);
         set(shrinks_(), i, kHuge);
         Best best{all(0.0), all(0.0)};
@@ -347,13 +349,13 @@ private:
             keep_larger(best, p * (p * about_inverse(safe)), b);
         }
         const double gain = largest(best.value);
-        return gain > 0.0 ? position(best, gain) : -1;
+        return gain > 0.0 ? position<NV>(best, gain) : -1;
     }
 
     bool bounded_below() const { return top_ > -0.5 * kHuge; }
     bool bounded_above() const { return floor_ < 0.5 * kHuge; }
 
-    bool interrupted() {
+    SHIFTLEARN_METHOD bool interrupted() {
         if (n_iter_ % kStepsBetweenStops || n_iter_ == 0 || !batch_.stop) return false;
         return batch_.stop(batch_.stop_context);
     }
