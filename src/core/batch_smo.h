@@ -23,7 +23,8 @@ constexpr double kHuge = 1e300;  // stands for infinity: safe under every floati
 constexpr double kTiny = 1e-200;
 constexpr double kRounding = 8 * 2.220446049250313e-16;
 constexpr std::int64_t kStepsBetweenStops = 1 << 14;
-constexpr int kStateVectors = 7;
+constexpr std::int64_t kMovesOfLeap = 30;
+constexpr int kStateVectors = 9;
 
 SHIFTLEARN_INLINE double magnitude(double x) { return x < 0 ? -x : x; }
 SHIFTLEARN_INLINE double least(double x, double y) { return x < y ? x : y; }
@@ -130,6 +131,11 @@ public:
                 stuck = false;
                 continue;
             }
+            if (n_iter_ >= next_leap_) {
+                leap();
+                fresh = false;
+                continue;
+            }
             stuck = !(batch_.intercept ? step_pair(step, row) : step_single(step, row));
             fresh = fresh && stuck;
             ++n_iter_;
@@ -161,6 +167,8 @@ private:
     SHIFTLEARN_METHOD Lanes *low_() { return state(2); }
     SHIFTLEARN_METHOD Lanes *high_() { return state(3); }
     SHIFTLEARN_METHOD Lanes *diag_() { return state(4); }
+    SHIFTLEARN_METHOD Lanes *way_() { return state(7); }   // direction of a leap
+    SHIFTLEARN_METHOD Lanes *bend_() { return state(8); }  // K times it
     SHIFTLEARN_METHOD Lanes *grows_() { return state(5); }    // 0 where beta can grow, else -huge
     SHIFTLEARN_METHOD Lanes *shrinks_() { return state(6); }  // 0 where it can shrink, else huge
 
@@ -199,6 +207,7 @@ private:
             high_()[b] = load(high), diag_()[b] = load(diag);
             mark_bounds(b);
         }
+        next_leap_ = 2 * n_ + 32;
     }
 
     // A given alpha, clipped to the box; with the constraint the larger side is scaled down, unless
@@ -355,6 +364,99 @@ private:
     bool bounded_below() const { return top_ > -0.5 * kHuge; }
     bool bounded_above() const { return floor_ < 0.5 * kHuge; }
 
+    // Steps along two variables crawl where the optimum lies far away along a direction of many
+    // variables and little curvature (K singular, C large). So now and then: conjugate gradients
+    // over the free variables, begun anew whenever a variable reaches its bound.
+    SHIFTLEARN_METHOD void leap() {
+        const std::int64_t most_moves = 2 * n_ + 2 < kMovesOfLeap ? 2 * n_ + 2 : kMovesOfLeap;
+        double before = 0.0;
+        for (std::int64_t move = 0; move < most_moves && n_iter_ < batch_.max_iter; ++move) {
+            const double size = take_aim(before);
+            if (!(size > 1e-4 * batch_.tol * batch_.tol)) break;
+            bend_along_way();
+            std::int64_t hit = -1;
+            const double room = room_along_way(hit), length = length_of_move(room);
+            if (hit < 0 || !(length > 0.0)) break;
+            const bool bounded = length == room;
+            move_on(length, bounded ? hit : -1);
+            before = bounded ? 0.0 : size;
+            ++n_iter_;
+        }
+        next_leap_ = n_iter_ + 2 * n_ + 32;
+    }
+
+    // The next conjugate direction: the slope of the free variables (without its mean, which the
+    // constraint forbids) plus a part of the last direction. Returns the squared slope.
+    SHIFTLEARN_METHOD double take_aim(double before) {
+        double mean = 0.0, size = 0.0, sum = 0.0;
+        std::int64_t free = 0, longest = 0;
+        for (std::int64_t i = 0; i < n_; ++i)
+            if (is_free(i)) mean += get(f_(), i), ++free;
+        mean = batch_.intercept && free ? mean / static_cast<double>(free) : 0.0;
+        for (std::int64_t i = 0; i < n_; ++i)
+            if (is_free(i)) size += (get(f_(), i) - mean) * (get(f_(), i) - mean);
+        const double keep = before > 0.0 ? size / before : 0.0;
+        for (std::int64_t i = 0; i < n_; ++i) {
+            double way = 0.0;
+            if (is_free(i)) way = get(f_(), i) - mean + (keep > 0.0 ? keep * get(way_(), i) : 0.0);
+            set(way_(), i, way);
+            sum += way;
+            if (magnitude(way) > magnitude(get(way_(), longest))) longest = i;
+        }
+        // A long move would multiply what rounding left of the sum.
+        if (batch_.intercept) set(way_(), longest, get(way_(), longest) - sum);
+        return size;
+    }
+
+    SHIFTLEARN_METHOD bool is_free(std::int64_t i) {
+        const double beta = get(beta_(), i);
+        return beta > get(low_(), i) && beta < get(high_(), i);
+    }
+
+    SHIFTLEARN_METHOD double room_along_way(std::int64_t &hit) {
+        double room = kHuge;
+        for (std::int64_t i = 0; i < n_; ++i) {
+            const double way = get(way_(), i);
+            if (way == 0.0) continue;
+            const double left = (way > 0 ? get(high_(), i) : get(low_(), i)) - get(beta_(), i);
+            if (left / way < room) room = left / way, hit = i;
+        }
+        return room;
+    }
+
+    SHIFTLEARN_METHOD double length_of_move(double room) {
+        double slope = 0.0, curve = 0.0, scale = 0.0;
+        for (std::int64_t i = 0; i < n_; ++i) {
+            const double way = get(way_(), i);
+            slope += get(f_(), i) * way;
+            curve += get(bend_(), i) * way;
+            scale += get(diag_(), i) * way * way;
+        }
+        return best_move(slope, curve > 1e-14 * scale ? curve : 0.0, 0.0, room);
+    }
+
+    SHIFTLEARN_METHOD void bend_along_way() {
+        for (int b = 0; b < nv_; ++b) bend_()[b] = all(0.0);
+        for (std::int64_t j = 0; j < n_; ++j) {
+            const Lanes factor = all(get(way_(), j));
+            const double *row = gram_row(j);
+            for (int b = 0; b < nv_; ++b)
+                bend_()[b] = fma(factor, load(row + b * kLanes), bend_()[b]);
+        }
+    }
+
+    SHIFTLEARN_METHOD void move_on(double length, std::int64_t hit) {
+        for (std::int64_t i = 0; i < n_; ++i) {
+            const double way = get(way_(), i);
+            if (i == hit) set(beta_(), i, way > 0 ? get(high_(), i) : get(low_(), i));
+            else settle(i, length * way);
+        }
+        for (int b = 0; b < nv_; ++b) {
+            f_()[b] = fma(all(-length), bend_()[b], f_()[b]);
+            mark_bounds(b);
+        }
+    }
+
     SHIFTLEARN_METHOD bool interrupted() {
         if (n_iter_ % kStepsBetweenStops || n_iter_ == 0 || !batch_.stop) return false;
         return batch_.stop(batch_.stop_context);
@@ -367,8 +469,7 @@ private:
         double sum = 0.0;
         std::int64_t free = 0;
         for (std::int64_t i = 0; i < n_; ++i) {
-            const double beta = get(beta_(), i);
-            if (beta > get(low_(), i) && beta < get(high_(), i)) sum += get(f_(), i), ++free;
+            if (is_free(i)) sum += get(f_(), i), ++free;
         }
         if (free) return sum / static_cast<double>(free);
         if (bounded_below() && bounded_above()) return 0.5 * (top_ + floor_);
@@ -382,7 +483,7 @@ private:
     const double *gram_;
     Lanes own_[kStateVectors * (NV ? NV : 1)];
     Lanes *lent_ = nullptr;
-    std::int64_t lead_ = 0, n_iter_ = 0;
+    std::int64_t lead_ = 0, n_iter_ = 0, next_leap_ = 0;
     double peak_ = 0.0, top_ = -kHuge, floor_ = kHuge, violation_ = 0.0;
 };
 

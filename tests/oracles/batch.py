@@ -14,7 +14,8 @@ def by_enumeration(K, s, p, C, intercept, slack=1e-9):
     """Try every division of the variables into at 0, at C and free; exact up to linear algebra.
 
     The first division whose linear system is solved by a point that meets all conditions is
-    optimal, for the problem is convex. Returns (a, objective). For up to six variables.
+    optimal, for the problem is convex. Returns (a, objective). For up to six variables. Raises
+    ArithmeticError where rounding leaves no division that meets the conditions.
     """
     n = len(s)
     Q = np.outer(s, s) * K
@@ -25,7 +26,7 @@ def by_enumeration(K, s, p, C, intercept, slack=1e-9):
         a, nu = _solve_free(Q, s, p, a, free, intercept)
         if a is not None and _is_optimal(Q, s, p, C, a, nu, intercept, slack):
             return a, 0.5 * a @ Q @ a + p @ a
-    raise AssertionError("no division of the variables satisfies the optimality conditions")
+    raise ArithmeticError("no division of the variables satisfies the optimality conditions")
 
 
 def _solve_free(Q, s, p, a, free, intercept):

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import _thread
+import threading
+import time
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
@@ -185,6 +188,71 @@ def test_against_enumeration(intercept, general, C):
         if intercept:
             expected = oracle.intercept_of(K, s, p, upper, a)
             assert solution.intercept[b] == pytest.approx(expected, abs=1e-7)
+
+
+def degenerate_batch(rng):
+    """Rows on a grid or badly scaled, repeated, contradictory; costs from tiny to huge, some 0."""
+    columns = rng.integers(1, 4)
+    grid = rng.integers(-2, 3, (6, columns)).astype(float)
+    X = grid if rng.random() < 0.5 else rng.normal(size=(6, columns)) * 10.0 ** rng.integers(-1, 3)
+    sizes = rng.integers(1, 5, 20)
+    C = 10.0 ** rng.integers(-4, 6)
+    upper = [C * rng.choice([1, 0.5, 0.25, 0.25, 0], size) for size in sizes]
+    linear = [rng.choice([-1, -1, -1, -0.5, 0, 0.5], size) for size in sizes]
+    rows = [rng.integers(0, 6, size) for size in sizes]
+    signs = [rng.choice([-1.0, 1.0], size) for size in sizes]
+    return X, BatchProblem.from_lists(rows, signs, upper, linear)
+
+
+def check_degenerate(seed, intercept):
+    X, problem = degenerate_batch(np.random.default_rng(seed))
+    settings = {"fit_intercept": intercept, "max_iter": 20_000, "n_jobs": 1}
+    tight = solve_batch(X, problem, tol=1e-11, return_coef=True, **settings)
+    loose = solve_batch(X, problem, **settings)
+    assert loose.converged.all()
+    undecided = 0
+    for b in range(len(problem)):
+        rows, s, p, upper = part(problem, b)
+        K = X[rows] @ X[rows].T
+        assert tight.violation[b] <= 1e-11 + 1e-13 * upper.sum() * K.max(initial=0)
+        try:
+            a, objective = oracle.by_enumeration(K, s, p, upper, intercept)
+        except ArithmeticError:
+            undecided += 1
+            continue
+        scale = max(1.0, abs(objective))
+        assert abs(tight.objective[b] - objective) <= 1e-8 * scale
+        assert loose.objective[b] - objective <= loose.gap[b] + 1e-9 * scale
+        w = (s * a) @ X[rows]
+        assert np.abs(tight.coef[b] - w).max() <= 1e-6 * max(1.0, np.abs(w).max())
+        if intercept:
+            b0 = oracle.intercept_of(K, s, p, upper, a)
+            assert abs(tight.intercept[b] - b0) <= 1e-6 * max(1.0, abs(b0))
+    return undecided / len(problem)
+
+
+@pytest.mark.parametrize("intercept", [True, False])
+@pytest.mark.parametrize("seed", range(8))
+def test_degenerate_problems(seed, intercept):
+    assert check_degenerate(seed, intercept) < 0.3
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("intercept", [True, False])
+def test_many_degenerate_problems(intercept):
+    undecided = [check_degenerate(seed, intercept) for seed in range(100, 400)]
+    assert np.mean(undecided) < 0.05
+
+
+def test_far_optimum_along_a_direction_without_curvature():
+    """Four rows in the plane: steps along two variables alone need over 200,000 of them."""
+    X = np.array([[-1.0, -2.0], [1.0, -1.0], [2.0, 1.0], [-2.0, -1.0]])
+    problem = BatchProblem.from_lists(
+        [range(4)], [[-1, 1, -1, 1]], [[5e4, 1e5, 1e5, 2.5e4]], [[-0.5, 0, -1, 0.5]]
+    )
+    solution = solve_batch(X, problem, max_iter=1_000)
+    assert solution.converged.all()
+    assert solution.objective[0] == pytest.approx(-37500.18402777778, rel=1e-9)
 
 
 @pytest.mark.parametrize("intercept", [True, False])
@@ -380,6 +448,19 @@ def test_threads_at_once():
         answers = list(pool.map(lambda _: solve_batch(X, problem, n_jobs=2), range(8)))
     for answer in answers:
         assert answer.alpha.tobytes() == expected.alpha.tobytes()
+
+
+def test_interrupt_stops_at_once():
+    rng = np.random.default_rng(23)
+    X = rng.normal(size=(400, 40))
+    sizes = [400] * 400
+    problem = random_batch(rng, 400, sizes, 1e5)
+    timer = threading.Timer(0.2, _thread.interrupt_main)
+    before = time.perf_counter()
+    timer.start()
+    with pytest.raises(KeyboardInterrupt):
+        solve_batch(X, problem, tol=1e-12, n_jobs=2)
+    assert time.perf_counter() - before < 2.0  # a crowded machine; alone it is about 0.3
 
 
 # Starting from an answer
