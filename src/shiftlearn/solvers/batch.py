@@ -127,9 +127,9 @@ class BatchSolution:
         By the rule at the top of the module; 0 without an intercept.
     objective, violation, gap : ndarray, shape (n_problems,)
         Objective; largest violation of the optimality conditions; proved bound on the distance of
-        the objective from its optimum (NaN for kernels that are not convex).
+        the objective from its optimum, to float64 rounding (NaN for kernels that are not convex).
     n_iter : ndarray of int64, shape (n_problems,)
-        Steps along two variables.
+        Steps along two variables (and the few along many that replace a crawl).
     converged : ndarray of bool, shape (n_problems,)
         Whether the violation is at most ``tol``.
     coef : ndarray, shape (n_problems, n_features), or None
