@@ -15,6 +15,7 @@ from sklearn.preprocessing import StandardScaler
 
 from domains.tiny import TinyMachine
 from shiftlearn import DomainKFold, SourceTargetSplit, stack_domains
+from shiftlearn.domains import labelled_accuracy
 
 SPLITTERS = [
     DomainKFold(3),
@@ -217,6 +218,11 @@ def test_fully_labelled_integers_serve_the_named_scores(routed):
         TinyMachine(), {"share": [1.0]}, cv=DomainKFold(3), scoring="accuracy", error_score="raise"
     )
     assert search.fit(X, y, **params).best_score_ > 0.5
+
+
+def test_score_compares_the_labelled_rows_with_their_own_predictions():
+    assert labelled_accuracy([None, 1, 0], [0, 1, 0]) == 1.0
+    assert labelled_accuracy(["a", np.nan, "b"], ["a", "b", "a"], [3.0, 1.0, 1.0]) == 0.75
 
 
 def test_score_needs_a_label():

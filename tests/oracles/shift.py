@@ -63,6 +63,28 @@ def jensen_shannon_leave_one_out(X, Y):
     return (part(X, Y) + part(Y, X)) / 2
 
 
+def pareto_shape(weights):
+    """Zhang and Stephens' estimate for the tail of the weights, then ten rows' worth of 1/2."""
+    ordered = sorted(weights)
+    size = int(min(0.2 * len(ordered), 3 * len(ordered) ** 0.5))
+    tail = [w - ordered[-size - 1] for w in ordered[-size:]]
+    quarter = tail[int(size / 4 + 0.5) - 1]
+    m = 30 + int(size**0.5)
+    candidates = [
+        1 / tail[-1] + (1 - (m / (j - 0.5)) ** 0.5) / (3 * quarter) for j in range(1, m + 1)
+    ]
+
+    def shape(b):
+        return sum(np.log(1 - b * z) for z in tail) / size
+
+    def profile(b):
+        return size * (np.log(-b / shape(b)) - shape(b) - 1)
+
+    chances = [1 / sum(np.exp(profile(c) - profile(b)) for c in candidates) for b in candidates]
+    k = shape(sum(chance * b for chance, b in zip(chances, candidates, strict=True)))
+    return (size * k + 10 * 0.5) / (size + 10)
+
+
 def _divergence(p, q):
     with np.errstate(divide="ignore", invalid="ignore"):
         left = np.nansum(p * np.log2(2 * p / (p + q)))

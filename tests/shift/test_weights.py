@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import genpareto
 
+from oracles.shift import pareto_shape
 from shiftlearn.metrics import effective_sample_size, pareto_k, pareto_verdict
 
 
@@ -41,6 +42,12 @@ def test_agrees_with_maximum_likelihood_on_random_samples(k):
     tail = int(3 * np.sqrt(20_000))
     fitted, _, _ = genpareto.fit(weights[-tail:] - weights[-tail - 1], floc=0)
     assert pareto_k(weights) == pytest.approx(fitted, abs=0.05)
+
+
+@pytest.mark.parametrize("n", [30, 100, 400])
+def test_is_the_published_estimate(n):
+    weights = np.random.default_rng(n).pareto(1.5, size=n)
+    assert pareto_k(weights) == pytest.approx(pareto_shape(weights), rel=1e-9)
 
 
 def test_normal_weights_have_a_light_tail():
