@@ -105,6 +105,16 @@ class TrainingRows:
         """Positions in the X of ``fit`` of the given training rows."""
         return rows if self.index is None else self.index[rows]
 
+    def by_class(self, estimator: BaseEstimator) -> TrainingRows:
+        """The same rows with those of each class next to each other."""
+        if (np.diff(self.codes) >= 0).all():
+            return self
+        order = np.argsort(self.codes, kind="stable")
+        return TrainingRows(
+            take_rows(estimator, self.X, order), self.codes[order], self.classes,
+            self.weights[order], self.positions(order),
+        )  # fmt: skip
+
 
 def training_rows(
     estimator: BaseEstimator,

@@ -84,12 +84,9 @@ class Expansion:
 
     def _own_columns(self, X: Any) -> Any:
         """The support columns of a precomputed matrix, from all columns or from these alone."""
-        return X if X.shape[1] == len(self.index) != self.n_columns else X[:, self.index]
-
-    @property
-    def order(self) -> Ints:
-        """Support vectors by their position in the X of ``fit``."""
-        return np.argsort(self.index, kind="stable")
+        if X.shape[1] == len(self.index) != self.n_columns:  # given in ascending order
+            return X[:, np.argsort(np.argsort(self.index))]
+        return X[:, self.index]
 
 
 def _same_kind(X: Any, support: Any) -> list[Any]:

@@ -281,12 +281,13 @@ class OneClassSVM(OutlierMixin, Machine):
         if self.features is not None:
             space = FeatureSpace.of(self.features, X)
             run = _explicit_solver(space, weights, total, options)
-            size = _usual_score(space.kernel_space(self.n_jobs).operator, weights, total)
+            operator = space.kernel_space(self.n_jobs).operator
         else:
             space = KernelSpace.of(self, X)
             run = _kernel_solver(space, weights, nu, options)
-            size = _usual_score(space.operator, weights, total)
-        self._adopt(X, weights, index, nu, space, _scaled(run, size, options.tol), options)
+            operator = space.operator
+        answer = _scaled(run, *_score_sizes(operator, weights, total), options.tol)
+        self._adopt(X, weights, index, nu, space, answer, options)
 
     def _adopt(
         self,
@@ -366,16 +367,17 @@ def _explicit_solver(
     return run
 
 
-def _scaled(run: Solver, size: float, tol: float) -> _Answer:
+def _scaled(run: Solver, size: float, least: float, tol: float) -> _Answer:
     """Solve until the violation is at most ``tol`` times the largest score.
 
     How large the scores are is known at the answer only: ``size`` is a guess, and where it was too
-    large the next solve starts from the answer of the one before.
+    large the next solve starts from the answer of the one before. Scores under ``least`` are
+    rounding: there the rows have the origin in their hull, and w = 0 is the answer.
     """
     answer = run(tol * size, None)
     steps = answer.certificate.n_iter
     for _ in range(_ROUNDS):
-        size = float(np.abs(answer.scores).max()) or 1.0
+        size = max(float(np.abs(answer.scores).max()), least)
         if answer.certificate.violation <= tol * size or not answer.certificate.converged:
             break
         answer = run(tol * size, answer.alpha)
@@ -386,8 +388,12 @@ def _scaled(run: Solver, size: float, tol: float) -> _Answer:
     return replace(answer, certificate=certificate)
 
 
-def _usual_score(operator: Any, weights: Floats, total: float) -> float:
-    """Half the largest score where all rows share ``total``, from a sample of 256 of them."""
+def _score_sizes(operator: Any, weights: Floats, total: float) -> tuple[float, float]:
+    """What the largest score may be, and what is too small to be one.
+
+    The first is half the largest where a sample of 256 rows share ``total``.
+    """
     sample = np.arange(0, len(weights), max(1, len(weights) // 256))
     scores = operator.product(sample, np.full(len(sample), total / len(sample)))
-    return 0.5 * float(np.abs(scores).max()) or 1.0
+    least = 1e-6 * total * float(np.abs(operator.diagonal()).max()) or 1.0
+    return max(0.5 * float(np.abs(scores).max()), least), least

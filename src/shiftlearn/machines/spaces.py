@@ -25,7 +25,7 @@ __all__ = ["FeatureSpace", "HingeFit", "KernelSpace", "Options", "Space", "check
 Floats = NDArray[np.float64]
 Ints = NDArray[np.intp]
 
-_SHARED_ROWS = 4000  # Gram matrices of more rows cost more to store than to compute again
+_SHARED_ROWS = 2000  # Gram matrices of more rows cost more to store than to compute again
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,24 +92,24 @@ class KernelSpace:
             check_gram(X)
         return cls(kernel, kernel.operator(X, estimator.n_jobs))
 
-    def shared(self, overlap: bool, options: Options) -> KernelSpace:
-        """Store the Gram matrix where several problems use it and it is cheap to keep.
-
-        ``overlap`` says that the problems share most of their rows. Pairs of classes share each
-        value between two rows of one class only; there a function that is slow to call decides.
-        """
+    def shared(self, options: Options) -> KernelSpace:
+        """The same space with its Gram matrix stored, where it is cheap to keep."""
         n = self.operator.shape[0]
         size = n * n * np.dtype(options.dtype).itemsize
         cheap = n <= _SHARED_ROWS and size <= memory_budget(options.memory_limit) // 2
-        worth = overlap or self.kernel.name == "callable"
-        if not (cheap and worth) or isinstance(self.operator, MatrixOperator):
+        if not cheap or isinstance(self.operator, MatrixOperator):
             return self
         gram = self.operator.block(np.arange(n), None, options.dtype)
         return KernelSpace(self.kernel, MatrixOperator(gram))
 
     def restrict(self, rows: Ints | None) -> KernelSpace:
         """The same space with these rows alone."""
-        return self if rows is None else KernelSpace(self.kernel, self.operator.restrict(rows))
+        if rows is None:
+            return self
+        operator = self.operator
+        if isinstance(operator, MatrixOperator):
+            return KernelSpace(self.kernel, MatrixOperator(_principal(operator.matrix, rows)))
+        return KernelSpace(self.kernel, operator.restrict(rows))
 
     def hinge(
         self,
@@ -191,6 +191,15 @@ class FeatureSpace:
         return HingeFit(
             answer.alpha, signs * answer.alpha, intercept, answer.certificate, answer.weights
         )
+
+
+def _principal(K: NDArray[Any], rows: Ints) -> NDArray[Any]:
+    """K at ``rows`` x ``rows``; copied in a few pieces where the rows are a few runs."""
+    breaks = np.flatnonzero(np.diff(rows) != 1) + 1
+    if len(breaks) > 8:
+        return np.asarray(K[np.ix_(rows, rows)])
+    runs = [slice(int(run[0]), int(run[-1]) + 1) for run in np.split(rows, breaks)]
+    return np.asarray(np.block([[K[left, right] for right in runs] for left in runs]))
 
 
 def check_gram(K: Any) -> None:

@@ -275,8 +275,7 @@ class SVC(DomainClassifierMixin, Machine):
         rows = self._support_rows
         if rows is None:
             raise AttributeError("the rows of precomputed kernels and of features are not known")
-        scores = self._scores
-        return rows[scores.order] if isinstance(scores, Expansion) else rows
+        return rows[self._support_order]
 
     @property
     def coef_(self) -> Floats:
@@ -299,40 +298,44 @@ class SVC(DomainClassifierMixin, Machine):
             sample_weight=sample_weight,
             class_weight=self.class_weight,
         )
-        tasks = split(rows.codes, len(rows.classes), self.multi_class)
+        n_classes = len(rows.classes)
+        if n_classes > 2 and self.multi_class == "ovo":
+            rows = rows.by_class(self)
+        tasks = split(rows.codes, n_classes, self.multi_class)
         report = progress(self.callback, self.verbose, type(self).__name__)
         options = Options(tol, max_iter, self.memory_limit, self.n_jobs, report)
-        return _Prepared(rows, self._space(rows.X, tasks, options), tasks, options)
+        space = self._space(rows.X)
+        if len(tasks) > 1 and isinstance(space, KernelSpace):
+            space = space.shared(options)
+        return _Prepared(rows, space, tasks, options)
 
-    def _space(self, X: Any, tasks: Sequence[Task], options: Options) -> Space:
+    def _space(self, X: Any) -> Space:
         if self.kernel != "precomputed":
             warn_scales(X)
         large = self.kernel == "linear" and X.shape[0] > _EXPLICIT_ROWS
         if self.features is not None or large:
             return FeatureSpace.of(self.features, X)
-        space = KernelSpace.of(self, X)
-        if len(tasks) == 1:
-            return space
-        return space.shared(overlap=tasks[0].rows is None, options=options)
+        return KernelSpace.of(self, X)
 
     def _adopt(self, prepared: _Prepared, fits: Sequence[HingeFit]) -> None:
         """Set the fitted attributes; nothing before this line has touched the estimator."""
         rows, space = prepared.rows, prepared.space
-        pairwise = len(prepared.tasks) > 1 and self.multi_class == "ovo"
+        pairwise = prepared.tasks[0].rows is not None
         dual = _pairwise_dual(rows, prepared.tasks, fits) if pairwise else _dual(fits)
         used = np.flatnonzero(dual.any(axis=1))
+        positions = rows.positions(used)
+        order = np.argsort(positions)
         self.classes_ = rows.classes
-        self.support_ = rows.positions(used)
+        self.support_ = positions[order]
         self.n_support_ = np.bincount(rows.codes[used], minlength=len(rows.classes))
-        self.dual_coef_ = dual[used].T
+        self.dual_coef_ = dual[used[order]].T
         self.intercept_ = np.array([fit.intercept for fit in fits])
         self.certificates_ = tuple(fit.certificate for fit in fits)
         self.certificate_ = combine(self.certificates_)
         self.n_iter_ = max(1, self.certificate_.n_iter)
-        if pairwise:
-            used = used[np.argsort(rows.codes[used], kind="stable")]
         known = self.features is None and self.kernel != "precomputed"
         self._support_rows = rows.X[used] if known else None
+        self._support_order = order
         self._scores = self._decision(prepared, fits, dual, used, pairwise)
         if isinstance(space, FeatureSpace) and space.features is not None:
             self.features_ = space.features
