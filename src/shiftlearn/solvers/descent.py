@@ -54,7 +54,8 @@ def factored(
     majorant: Callable[[], Floats | None],
 ) -> Floats:
     """The Newton direction; without a factor that of ``majorant()``, or of the sizes
-    of the curvatures."""
+    of the curvatures.
+    """
     try:
         return -Factor(matrix, flat).solve(gradient)
     except LinAlgError:
