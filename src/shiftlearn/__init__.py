@@ -16,6 +16,8 @@ _HOME = {
     "Certificate": "certificates",
     "DomainKFold": "domains",
     "LinearSVC": "machines.linear",
+    "Nystroem": "features",
+    "RandomFourier": "features",
     "SourceTargetSplit": "domains",
     "stack_domains": "domains",
     "LSSVC": "machines.lssvc",
@@ -30,6 +32,8 @@ if TYPE_CHECKING:
     from shiftlearn.domains import DomainKFold as DomainKFold
     from shiftlearn.domains import SourceTargetSplit as SourceTargetSplit
     from shiftlearn.domains import stack_domains as stack_domains
+    from shiftlearn.features import Nystroem as Nystroem
+    from shiftlearn.features import RandomFourier as RandomFourier
     from shiftlearn.machines.linear import LinearSVC as LinearSVC
     from shiftlearn.machines.lssvc import LSSVC as LSSVC
     from shiftlearn.machines.oneclass import OneClassSVM as OneClassSVM
