@@ -8,7 +8,7 @@ import zipfile
 import pytest
 
 from shiftlearn import datasets
-from shiftlearn.datasets import base, catalogue, folder
+from shiftlearn.datasets import base, catalogue, folder, signals
 from shiftlearn.datasets.folder import Published, cache_folder, data_folder, locate
 from shiftlearn.errors import DataNotFoundError
 
@@ -136,6 +136,30 @@ def test_text_archives_are_read_in_either_form(home, monkeypatch, tmp_path):
     d = datasets.load_newsgroups("19997")
     assert d.target.tolist() == ["sci.med"] and d.ids.tolist() == ["49960"]
     assert datasets.article_text(d.data[0]) == "café\nBody."
+
+
+def test_written_files_can_be_read_by_others(tmp_path):
+    (tmp_path / "plain").touch()
+    folder.write_atomically(tmp_path / "a", lambda path: path.write_text("a"))
+    assert (tmp_path / "a").stat().st_mode == (tmp_path / "plain").stat().st_mode
+
+
+def test_the_whole_ldpa_file_is_preferred(home, monkeypatch):
+    lines = (
+        "B02,010-000-024-033,633790226051280329,27.05.2009 14:03:25:127,4.0,1.5,0.5,walking\n"
+        "A01,020-000-033-111,633790226051820913,27.05.2009 14:03:25:183,4.5,1.0,1.5,falling\n"
+        "B02,020-000-032-221,633790226061280329,27.05.2009 14:03:26:127,4.0,2.5,0.5,walking\n"
+    )
+    put(home, "ldpa/ConfLongDemo_JSI.txt", lines.encode())
+    monkeypatch.setitem(signals._LDPA_ROWS, "whole", 3)
+    d = datasets.load_ldpa()
+    assert d.domain_names == {0: "A01", 1: "B02"} and d.domain.tolist() == [1, 0, 1]
+    assert d.target.tolist() == ["walking", "falling", "walking"]
+    assert d.data.tolist() == [
+        [1, 0, 0, 0, 0.0, 4.0, 1.5, 0.5],
+        [0, 0, 0, 1, 0.0, 4.5, 1.0, 1.5],
+        [0, 0, 1, 0, 1.0, 4.0, 2.5, 0.5],
+    ]
 
 
 @pytest.mark.parametrize(

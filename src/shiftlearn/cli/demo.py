@@ -141,7 +141,7 @@ def _story(f: Findings) -> list[tuple[str, list[Text]]]:
         (
             "2  Have the data moved?",
             [
-                _fact("MMD test", f"p = {f.mmd_p_value:.3f}", "small: they have moved"),
+                _fact("MMD test", f"p = {f.mmd_p_value:.3f}", _verdict(f.mmd_p_value)),
                 _fact("domain AUC", f"{f.domain_auc:.3f}", "0.5: alike, 1: told apart"),
                 _fact("divergence", f"{f.jensen_shannon_bits:.3f} bits", "0: alike, 1: disjoint"),
             ],
@@ -169,6 +169,10 @@ def _story(f: Findings) -> list[tuple[str, list[Text]]]:
             ],
         ),
     ]
+
+
+def _verdict(p_value: float) -> str:
+    return "below 0.05: they have moved" if p_value < 0.05 else "no shift is shown by this test"
 
 
 def _fact(name: str, value: str, remark: str) -> Text:

@@ -11,8 +11,8 @@ import contextlib
 import hashlib
 import logging
 import os
+import secrets
 import sys
-import tempfile
 import urllib.error
 import urllib.request
 import zipfile
@@ -113,13 +113,13 @@ def sha256(path: Path) -> str:
 def write_atomically(path: Path, write: Callable[[Path], object]) -> None:
     """Let ``write`` fill a temporary neighbour of ``path``, then move it there in one step."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.stem}-", suffix=path.suffix)
-    os.close(handle)
+    # Not tempfile: its files can be read by their owner only, and that would stay so.
+    part = path.with_name(f".{path.stem}-{secrets.token_hex(8)}{path.suffix}")
     try:
-        write(Path(name))
-        os.replace(name, path)
+        write(part)
+        os.replace(part, path)
     except BaseException:
-        Path(name).unlink(missing_ok=True)
+        part.unlink(missing_ok=True)
         raise
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from shiftlearn.plot.palette import line_styles
+from shiftlearn.plot.palette import is_dark, line_styles
 from shiftlearn.studies.results import Results, Row
 
 __all__ = ["draw", "save_picture"]
@@ -36,10 +36,10 @@ def save_picture(results: Results, path: Path) -> None:
 
 
 def _panel(ax: Any, results: Results, figure: str, title: str) -> None:
-    groups = results._groups(row for row in results.rows if row.figure == figure)
+    groups = results.groups(row for row in results.rows if row.figure == figure)
     places, ticks = _places(results, [row for _, rows in groups for row in rows])
-    dark = False
-    for (name, rows), style in zip(groups, line_styles(len(groups), dark=dark), strict=True):
+    styles = line_styles(len(groups), dark=is_dark(ax))
+    for (name, rows), style in zip(groups, styles, strict=True):
         x = [places[row.settings[results.study.columns]] for row in rows]
         errors = np.nan_to_num([row.standard_error for row in rows])
         ax.errorbar(x, [r.mean for r in rows], errors, label=name, capsize=2, ms=4.5, **style)

@@ -85,7 +85,7 @@ class Results:
         places = list(dict.fromkeys(row.settings[self.study.columns] for row in rows))
         lines: list[tuple[str, ...]] = []
         ours: list[bool] = []
-        for name, group in self._groups(rows):
+        for name, group in self.groups(rows):
             by_place = {row.settings[self.study.columns]: row for row in group}
             cells = [by_place.get(place) for place in places]
             lines.append((name, *(_ours(row) for row in cells)))
@@ -96,7 +96,7 @@ class Results:
         header = (self.study.columns, *map(str, places))
         return Table(title, header, tuple(lines), tuple(ours))
 
-    def _groups(self, rows: Iterable[Row]) -> list[tuple[str, list[Row]]]:
+    def groups(self, rows: Iterable[Row]) -> list[tuple[str, list[Row]]]:
         """Rows that share every factor but the column's, under a name made of those that vary."""
         rows = list(rows)
         others = [factor for factor in self.study.grid if factor != self.study.columns]
