@@ -30,8 +30,8 @@ def run(arguments: list[str]) -> int:
     # --debug may stand anywhere: it is often added at the end after something went wrong.
     debug = "--debug" in arguments
     arguments = [argument for argument in arguments if argument != "--debug"]
-    command = typer.main.get_command(app)
     with errors.reported(debug) as outcome:
+        command = typer.main.get_command(app)
         result = command.main(
             arguments or ["--help"], prog_name="shiftlearn", standalone_mode=False
         )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 
 from rich import box
@@ -94,22 +95,16 @@ def _data_state(study: Study) -> str:
 def _run(
     study: Study, quick: bool, output: Path | None, jobs: int, fresh: bool, talk: Console
 ) -> Results:
-    """Run with a bar on stderr; in a pipe the bar leaves nothing."""
+    """Run with a bar on stderr where that is a terminal, silently where it is a pipe."""
+    work = partial(run_study, study, quick=quick, folder=output, n_jobs=jobs, fresh=fresh)
+    if not talk.is_terminal:
+        return work()
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn())
-    quiet = not talk.is_terminal
-    bar = Progress(*columns, TimeElapsedColumn(), console=talk, transient=True, disable=quiet)
-    with bar as progress:
+    with Progress(*columns, TimeElapsedColumn(), console=talk, transient=True) as progress:
         task = progress.add_task(study.name)
-        return run_study(
-            study,
-            quick=quick,
-            folder=output,
-            n_jobs=jobs,
-            fresh=fresh,
-            progress=lambda done, total: progress.update(task, completed=done, total=total),
-        )
+        return work(progress=lambda done, total: progress.update(task, completed=done, total=total))
 
 
 def _tell_what_is_kept(study: Study, quick: bool, output: Path | None, talk: Console) -> None:
