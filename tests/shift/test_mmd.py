@@ -11,8 +11,8 @@ from sklearn.metrics.pairwise import pairwise_kernels
 from oracles.shift import mmd_unbiased
 from shiftlearn.kernels import Kernel
 from shiftlearn.metrics import mmd_test
-from shiftlearn.shift.features import feature_map
-from shiftlearn.shift.mmd import _FeatureSums, _Sums, _unbiased, median_gamma
+from shiftlearn.shift.mmd import _unbiased, median_gamma
+from shiftlearn.shift.sums import FeatureSums, KernelSums
 
 
 def samples(m=40, n=30, p=3, move=0.0, seed=0):
@@ -50,7 +50,7 @@ def test_every_reassignment_is_the_statistic_of_its_split(budget):
     X, Y = samples(m=9, n=14)
     pooled, rng = np.concatenate([X, Y]), np.random.default_rng(3)
     marks = np.array([rng.permutation(23) < 9 for _ in range(20)]).T
-    sums = _Sums(pooled, Kernel("rbf", gamma=0.3), budget, None)
+    sums = KernelSums(pooled, Kernel("rbf", gamma=0.3), budget, None)
     sums.dtype = np.float32 if budget == 1 else np.float64
     values = _unbiased(*sums(marks, 9 / 23), 9, 14)
     expected = [mmd_unbiased(pooled[s], pooled[~s], KERNELS["rbf"]) for s in marks.T]
@@ -61,10 +61,10 @@ def test_every_reassignment_is_the_statistic_of_its_split(budget):
 def test_features_give_the_statistic_of_their_own_kernel(name):
     X, Y = samples(m=9, n=14)
     pooled, kernel = np.concatenate([X, Y]), Kernel(name, gamma=0.3)
-    Z = feature_map(kernel, pooled, 64, np.random.RandomState(0))
+    sums = FeatureSums(pooled, kernel, 64, 1, np.random.RandomState(0))
     marks = np.array([np.arange(23) < 9, np.arange(23) >= 14]).T
-    values = _unbiased(*_FeatureSums(pooled, Z, 1)(marks, 9 / 23), 9, 14)
-    rows = np.asarray(Z(pooled), dtype=float)
+    values = _unbiased(*sums(marks, 9 / 23), 9, 14)
+    rows = np.asarray(sums.map(pooled), dtype=float)
     expected = [mmd_unbiased(rows[s], rows[~s], KERNELS["linear"]) for s in marks.T]
     assert values == pytest.approx(expected, abs=1e-6)
 
@@ -73,7 +73,8 @@ def test_features_give_the_statistic_of_their_own_kernel(name):
 def test_features_approach_the_kernel(name):
     X, _ = samples(m=30)
     far = X + 1e7
-    Z = feature_map(Kernel(name, gamma=0.3), far, 200_000, np.random.RandomState(0))(far)
+    kernel = Kernel(name, gamma=0.3)
+    Z = FeatureSums(far, kernel, 200_000, 1, np.random.RandomState(0)).map(far)
     assert np.allclose(Z @ Z.T, pairwise_kernels(X, metric=name, gamma=0.3), atol=0.02)
 
 

@@ -20,13 +20,12 @@ from numpy.typing import NDArray
 
 from shiftlearn.kernels import Kernel, resolve_kernel
 from shiftlearn.resources import memory_budget
-from shiftlearn.shift.features import feature_map
 from shiftlearn.shift.rows import check_pair, draw_rows, stack_pair, to_dense
+from shiftlearn.shift.sums import FeatureSums, KernelSums
 
 __all__ = ["MMDResult", "median_gamma", "mmd_test"]
 
 _EXACT_ROWS = 10_000
-_FLOAT64_ROWS = 2_000
 _MEDIAN_ROWS = 1_000
 
 
@@ -138,11 +137,11 @@ def mmd_test(
         gamma = median_gamma(pooled, kernel, rng)
     resolved = resolve_kernel(kernel, gamma, degree, coef0, pooled)
     budget = memory_budget(memory_limit)
-    sums: _Sums
+    sums: KernelSums
     if _wants_features(method, resolved, pooled.shape[0]):
-        sums = _FeatureSums(pooled, feature_map(resolved, pooled, n_features, rng), budget)
+        sums = FeatureSums(pooled, resolved, n_features, budget, rng)
     else:
-        sums = _Sums(pooled, resolved, budget, n_jobs)
+        sums = KernelSums(pooled, resolved, budget, n_jobs)
     values = _all_statistics(sums, m, n_permutations, rng)
     statistic, null = float(values[0]), values[1:]
     return MMDResult(
@@ -206,7 +205,7 @@ def _threshold(null: NDArray[np.float64], level: float) -> float:
 
 
 def _all_statistics(
-    sums: _Sums, m: int, n_permutations: int, rng: np.random.RandomState
+    sums: KernelSums, m: int, n_permutations: int, rng: np.random.RandomState
 ) -> NDArray[np.float64]:
     """Statistic of the given assignment and of the random ones, as many at once as memory lets."""
     N = sums.n_rows
@@ -239,59 +238,3 @@ def _unbiased(
     xx = a + 2 * share * b + share**2 * total  # sᵀKs
     yy = total - 2 * row_sum + xx
     return np.asarray(xx / (m * (m - 1)) + yy / (n * (n - 1)) - 2 * (row_sum - xx) / (m * n))
-
-
-class _Sums:
-    """cᵀKc, cᵀK1 and 1ᵀK1 for many c, the kernel computed block by block of rows."""
-
-    method = "exact"
-
-    def __init__(self, X: Any, kernel: Kernel, budget: int, n_jobs: int | None) -> None:
-        self.X, self.kernel, self.budget, self.n_jobs = X, kernel, budget, n_jobs
-        self.n_rows = int(X.shape[0])
-        self.dtype: Any = np.float64 if self.n_rows <= _FLOAT64_ROWS else np.float32
-
-    def __call__(
-        self, marks: NDArray[np.bool_], share: float
-    ) -> tuple[NDArray[np.float64], NDArray[np.float64], float]:
-        C = np.subtract(marks, share, dtype=self.dtype)
-        a, b, total = np.zeros(C.shape[1]), np.zeros(C.shape[1]), 0.0
-        for start, stop in self._blocks(self.n_rows):
-            K = self.kernel.block(self.X[start:stop], self.X, self.dtype, self.n_jobs)
-            np.fill_diagonal(K[:, start:stop], 0)
-            row_sum = K.sum(axis=1, dtype=np.float64)
-            a += np.einsum("ij,ij->j", C[start:stop], K @ C, dtype=np.float64)
-            b += row_sum @ C[start:stop]
-            total += float(row_sum.sum())
-        return a, b, total
-
-    def _blocks(self, width: int) -> list[tuple[int, int]]:
-        size = int(max(16, self.budget // (4 * 8 * width)))
-        return [(i, min(i + size, self.n_rows)) for i in range(0, self.n_rows, size)]
-
-
-class _FeatureSums(_Sums):
-    """The same for K = ZZᵀ: everything follows from ZᵀC, Zᵀ1 and the diagonal."""
-
-    method = "features"
-
-    def __init__(self, X: Any, feature_map: Any, budget: int) -> None:
-        self.X, self.map, self.budget = X, feature_map, budget
-        self.n_rows = int(X.shape[0])
-
-    def __call__(
-        self, marks: NDArray[np.bool_], share: float
-    ) -> tuple[NDArray[np.float64], NDArray[np.float64], float]:
-        count = marks.shape[1]
-        ZC, Z1 = np.zeros((self.map.width, count)), np.zeros(self.map.width)
-        own, own_c, own_cc = 0.0, np.zeros(count), np.zeros(count)  # the diagonal's share
-        for start, stop in self._blocks(self.map.width + count):
-            Z = self.map(self.X[start:stop])
-            C = np.subtract(marks[start:stop], share, dtype=Z.dtype)
-            ZC += Z.T @ C
-            Z1 += np.asarray(Z.sum(axis=0, dtype=np.float64)).ravel()
-            diagonal = self.map.squared_norms(Z)
-            own += float(diagonal.sum())
-            own_c += diagonal @ C
-            own_cc += diagonal @ C**2
-        return (ZC**2).sum(axis=0) - own_cc, Z1 @ ZC - own_c, float(Z1 @ Z1 - own)
