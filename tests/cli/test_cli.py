@@ -88,8 +88,12 @@ def test_info(shiftlearn_cli, tmp_path):
     assert plain.returncode == 0 and plain.stderr == ""
     for word in ("scikit-learn", "instruction set", "threads", "blas", "data folder"):
         assert word in plain.stdout
-    facts = json.loads(shiftlearn_cli("info", "--json", SHIFTLEARN_DATA=str(tmp_path)).stdout)
-    assert facts["shiftlearn"] == shiftlearn.__version__
+    (tmp_path / "iris").mkdir()
+    (tmp_path / "iris" / "iris.data").write_text("not the published file")
+    (tmp_path / "libsvm").mkdir()
+    arguments = ("info", "--json", "--verify")
+    facts = json.loads(shiftlearn_cli(*arguments, SHIFTLEARN_DATA=str(tmp_path)).stdout)
+    assert facts["shiftlearn"] == shiftlearn.__version__ and facts["wrong data files"] == "1"
     assert facts["data folder"] == str(tmp_path) and facts["data files"].startswith("0 of ")
 
 

@@ -111,8 +111,13 @@ def study(
 
 
 @app.command()
-def info(json: Json = False) -> None:
+def info(
+    verify: Annotated[
+        bool, typer.Option("--verify", help="Compare the data files with their checksums.")
+    ] = False,
+    json: Json = False,
+) -> None:
     """Versions, instruction set, threads, BLAS and folders: what to put into a bug report."""
     from shiftlearn.cli import info as work
 
-    work.show(as_json=json)
+    work.show(verify=verify, as_json=json)

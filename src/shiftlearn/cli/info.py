@@ -9,6 +9,7 @@ from typing import Any
 from shiftlearn.cli.console import console, print_json
 from shiftlearn.datasets import data_folder
 from shiftlearn.datasets.catalogue import FILES
+from shiftlearn.datasets.folder import Published, locate
 from shiftlearn.studies import environment, results_folder
 
 __all__ = ["collect", "show"]
@@ -16,15 +17,18 @@ __all__ = ["collect", "show"]
 _OPTIONAL = ("matplotlib", "pandas", "polars", "pyarrow", "skops", "dask")
 
 
-def collect() -> dict[str, Any]:
+def collect(*, verify: bool = False) -> dict[str, Any]:
     """Everything that ``shiftlearn info`` shows, as plain data."""
     folder = data_folder()
-    present = sum((folder / name).is_file() for name in FILES)
+    state = [_state(published, verify) for published in FILES.values()]
+    present = state.count("present")
+    wrong = {"wrong data files": f"{state.count('wrong')}"} if verify else {}
     return {
         **environment(),
         "optional packages": {name: _version(name) for name in _OPTIONAL},
         "data folder": str(folder),
         "data files": f"{present} of {len(FILES)}",
+        **wrong,
         "results folder": str(results_folder()),
         "variables": {
             name: os.environ.get(name, "")
@@ -33,9 +37,9 @@ def collect() -> dict[str, Any]:
     }
 
 
-def show(*, as_json: bool) -> None:
+def show(*, verify: bool, as_json: bool) -> None:
     """Print it."""
-    facts = collect()
+    facts = collect(verify=verify)
     if as_json:
         print_json(facts)
         return
@@ -53,6 +57,18 @@ def _text(value: Any) -> str:
     if isinstance(value, dict):
         return ", ".join(f"{name} {entry or '–'}" for name, entry in value.items())
     return str(value)
+
+
+def _state(published: Published, verify: bool) -> str:
+    """Whether a published file is there and, if asked, is the right one."""
+    if not any((data_folder() / name).is_file() for name in (published.path, published.original)):
+        return "absent"
+    try:
+        if verify:
+            locate(published, download=False, verify=True)
+    except ValueError:
+        return "wrong"
+    return "present"
 
 
 def _version(name: str) -> str | None:

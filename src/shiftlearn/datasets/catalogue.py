@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from shiftlearn.datasets.folder import Published
 
-__all__ = ["FILES"]
+__all__ = ["FILES", "LDPA_WHOLE"]
 
 _UCI = "https://archive.ics.uci.edu/ml/machine-learning-databases"
 _LIBSVM = "https://www.csie.ntu.edu.tw/~cjlin/libsvmtools/datasets/binary"
@@ -243,6 +243,10 @@ _ALL = (
         original_sha256="b464b4f6ce6a5d9e181ffc793e19a04751036273722312398ef7673705014902",
     ),
 )
+
+#: The whole LDPA file (five persons); its SHA-256 is not known. Where it lies in the data folder it
+#: is preferred to the first tenth.
+LDPA_WHOLE = Published("ldpa/ConfLongDemo_JSI.txt", "", f"{_UCI}/00196/ConfLongDemo_JSI.txt")
 
 #: Published files by their place in the data folder.
 FILES = {published.path: published for published in _ALL}

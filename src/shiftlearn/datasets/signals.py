@@ -5,19 +5,19 @@ from __future__ import annotations
 import csv
 import gzip
 import io
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from shiftlearn.datasets.base import Dataset, check_count, class_names
-from shiftlearn.datasets.catalogue import FILES
+from shiftlearn.datasets.catalogue import FILES, LDPA_WHOLE
 from shiftlearn.datasets.folder import data_folder, locate
 
 __all__ = ["load_isolet", "load_landmine", "load_ldpa"]
 
 _ISOLET_ROWS = (1560, 1560, 1560, 1558, 1559)
+_LDPA_TENTH = "ldpa-partial/ConfLongDemo_JSI.first-tenth.csv.gz"
 _LDPA_ROWS = {"first-tenth": 16486, "whole": 164860}
 
 
@@ -87,9 +87,9 @@ def load_landmine() -> Dataset:
 def load_ldpa() -> Dataset:
     """Localization Data for Person Activity (UCI): body tags of five persons, eleven activities.
 
-    The whole publisher's file is read where it lies in the data folder as
-    ``ldpa/ConfLongDemo_JSI.txt`` (164,860 rows, five persons); otherwise its first tenth (16,486
-    rows, the three sequences of person A).
+    The publisher's whole file (``ldpa/ConfLongDemo_JSI.txt`` in the data folder; 164,860 rows,
+    five persons) is preferred, then its first tenth (16,486 rows, the three sequences of person
+    A); where neither is there, the whole file is downloaded.
 
     Returns
     -------
@@ -104,12 +104,13 @@ def load_ldpa() -> Dataset:
     >>> load_ldpa().domain_names  # doctest: +SKIP
     {0: 'A01', 1: 'A02', 2: 'A03'}
     """
-    whole = data_folder() / "ldpa" / "ConfLongDemo_JSI.txt"
-    part = "whole" if whole.is_file() else "first-tenth"
+    tenth = (data_folder() / _LDPA_TENTH).is_file()
+    whole = (data_folder() / LDPA_WHOLE.path).is_file() or not tenth
+    part = "whole" if whole else "first-tenth"
     # The publisher's lines: sequence, tag, time stamp, date, x, y, z, activity. The first tenth has
     # a running number in front and no date.
-    columns = (0, 1, 2, 4, 5, 6, 7) if part == "whole" else (1, 2, 3, 4, 5, 6, 7)
-    rows = _ldpa_rows(whole if part == "whole" else None)
+    columns = (0, 1, 2, 4, 5, 6, 7) if whole else (1, 2, 3, 4, 5, 6, 7)
+    rows = _ldpa_rows(whole)
     check_count(f"LDPA ({part})", len(rows), _LDPA_ROWS[part])
     text = np.array(rows)[:, columns]
     target = np.char.strip(text[:, 6])
@@ -119,21 +120,20 @@ def load_ldpa() -> Dataset:
         target,
         class_names(target),
         "Localization Data for Person Activity, UCI Machine Learning Repository (CC BY 4.0), "
-        + ("all rows." if part == "whole" else "first tenth: person A only."),
+        + ("all rows." if whole else "first tenth: person A only."),
         domain=domain.astype(np.int64),
         domain_names={i: str(name) for i, name in enumerate(names)},
         feature_names=("ankle-left", "ankle-right", "belt", "chest", "seconds", "x", "y", "z"),
     )
 
 
-def _ldpa_rows(whole: Path | None) -> list[list[str]]:
-    if whole is not None:
-        content = whole.read_text()
+def _ldpa_rows(whole: bool) -> list[list[str]]:
+    if whole:
+        content = locate(LDPA_WHOLE).read_text(encoding="ascii")
     else:
-        path = locate(FILES["ldpa-partial/ConfLongDemo_JSI.first-tenth.csv.gz"])
-        content = gzip.decompress(path.read_bytes()).decode("ascii")
+        content = gzip.decompress(locate(FILES[_LDPA_TENTH]).read_bytes()).decode("ascii")
     rows = [row for row in csv.reader(io.StringIO(content)) if row]
-    return rows if whole is not None else rows[1:]
+    return rows if whole else rows[1:]
 
 
 def _ldpa_features(text: NDArray[Any], domain: NDArray[Any]) -> NDArray[np.float64]:
