@@ -35,6 +35,7 @@ __all__ = ["Kernel", "KernelOperator", "MatrixOperator", "resolve_kernel"]
 Array = NDArray[Any]
 _CODES = {"linear": 0, "rbf": 1, "poly": 2, "sigmoid": 3, "laplacian": 4}
 _TRANSLATION_INVARIANT = ("rbf", "laplacian")
+_ENTRIES_PER_CALL = 1 << 26  # kernel values in one compiled call: some 0.1 s
 _POSITIVE = ("linear", "rbf", "laplacian")
 
 
@@ -254,9 +255,14 @@ class KernelOperator:
             return _blockwise_product(self.kernel, self.X, self.X[rows], coef, dtype, None)
         if dtype == np.float64:
             return self._exact_product(rows, coef)
-        whole = self._rows(dtype)
-        left = whole.take(_indices(rows), self._threads)
-        return self.kernel._packed_product(left, whole, coef, self._threads)
+        whole, indices = self._rows(dtype), _indices(rows)
+        step = max(64, _ENTRIES_PER_CALL // max(1, self.shape[0]))
+        out: NDArray[np.float64] = np.zeros((self.shape[0], *np.shape(coef)[1:]))
+        for start in range(0, len(indices), step):  # short calls, so that Ctrl-C is heard
+            left = whole.take(indices[start : start + step], self._threads)
+            part = coef[start : start + step]
+            out += self.kernel._packed_product(left, whole, part, self._threads)
+        return out
 
     def restrict(self, rows: Array) -> KernelOperator:
         """The operator of these rows alone."""
@@ -285,8 +291,9 @@ class KernelOperator:
         data = self.X.get() if isinstance(self.X, _LazyRows) else self.X
         left = pack(data[rows], np.float64, self._center, self._threads)
         parts = []
-        for start in range(0, self.shape[0], 8192):
-            right = pack(data[start : start + 8192], np.float64, self._center, self._threads)
+        step = max(64, min(8192, _ENTRIES_PER_CALL // max(1, len(rows))))
+        for start in range(0, self.shape[0], step):
+            right = pack(data[start : start + step], np.float64, self._center, self._threads)
             parts.append(self.kernel._packed_product(left, right, coef, self._threads))
         return np.concatenate(parts)
 

@@ -8,6 +8,7 @@ problems of its own class only, so that m - 1 of the m (m - 1) / 2 sums need it.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -23,6 +24,7 @@ __all__ = ["Expansion", "LinearScores"]
 Floats = NDArray[np.float64]
 Ints = NDArray[np.intp]
 
+_BLOCK_ENTRIES = 1 << 26  # kernel values between two looks at Ctrl-C
 _FILLED_ENTRIES = 1 << 22  # sparse rows for dense support vectors are filled in at this size
 
 
@@ -89,15 +91,19 @@ class Expansion:
         return X[:, self.index]
 
 
-def _same_kind(X: Any, support: Any) -> list[Any]:
-    """X as one block, dense or CSR like the support vectors; small blocks where it is filled in."""
-    if sparse.issparse(X) == sparse.issparse(support):
+def _same_kind(X: Any, support: Any) -> Iterable[Any]:
+    """X in blocks that are short to work on, each dense or CSR like the support vectors."""
+    fill = sparse.issparse(X) and not sparse.issparse(support)
+    thin = sparse.issparse(support) and not sparse.issparse(X)
+    rows = max(64, _BLOCK_ENTRIES // max(1, support.shape[0]))
+    if fill:
+        rows = min(rows, max(1, _FILLED_ENTRIES // max(1, X.shape[1])))
+    if rows >= X.shape[0] and not (fill or thin):
         return [X]
-    if sparse.issparse(support):
-        return [sparse.csr_array(X)]
-    rows = max(1, _FILLED_ENTRIES // max(1, X.shape[1]))
-    starts = range(0, max(1, X.shape[0]), rows)
-    return [X[start : start + rows].toarray() for start in starts]
+    blocks = [X[start : start + rows] for start in range(0, max(1, X.shape[0]), rows)]
+    if fill:
+        return (block.toarray() for block in blocks)
+    return [sparse.csr_array(block) for block in blocks] if thin else blocks
 
 
 @dataclass(frozen=True, slots=True)
