@@ -89,7 +89,9 @@ class CountsThreads(SVC):
 @pytest.mark.parametrize("backend", ["loky", "threading"])
 def test_workers_of_a_search_use_one_thread_each(backend):
     from joblib import parallel_backend
+    from joblib.externals.cloudpickle import register_pickle_by_value
 
+    register_pickle_by_value(sys.modules[__name__])  # a worker cannot import a test module
     X, y = data(200)
     search = GridSearchCV(CountsThreads(), {"C": [0.1, 1.0]}, cv=2, n_jobs=2, refit=False)
     with parallel_backend(backend):
