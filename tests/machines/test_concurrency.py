@@ -10,10 +10,8 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 import pytest
 from sklearn.datasets import make_classification
-from sklearn.model_selection import GridSearchCV
 
 from shiftlearn import LSSVC, SVC, OneClassSVM
-from shiftlearn.resources import n_threads
 
 MACHINES = [SVC(C=3.0), SVC(kernel="linear"), OneClassSVM(0.2), LSSVC()]
 
@@ -74,29 +72,31 @@ def test_fit_fork_fit():
     np.testing.assert_array_equal(SVC().fit(X, y).decision_function(X), before)
 
 
+SEARCH = """
+import numpy as np
+from joblib import parallel_backend
+from sklearn.model_selection import GridSearchCV
+from shiftlearn import SVC
+from shiftlearn.resources import n_threads
+
 class CountsThreads(SVC):
-    """An SVC that notes how many threads it would use."""
-
-    def fit(self, X, y, *, sample_domain=None, sample_weight=None):
-        super().fit(X, y, sample_domain=sample_domain, sample_weight=sample_weight)
-        self.threads_ = n_threads(self.n_jobs)
-        return self
-
     def score(self, X, y, sample_weight=None, *, sample_domain=None, allow_source=True):
-        return float(self.threads_)
+        return float(n_threads(self.n_jobs))
+
+rng = np.random.default_rng(0)
+X, y = rng.normal(size=(200, 5)), np.arange(200) % 2
+search = GridSearchCV(CountsThreads(), {{"C": [0.1, 1.0]}}, cv=2, n_jobs=2, refit=False)
+with parallel_backend("{backend}"):
+    search.fit(X, y)
+print(set(search.cv_results_["mean_test_score"].tolist()))
+"""
 
 
 @pytest.mark.parametrize("backend", ["loky", "threading"])
 def test_workers_of_a_search_use_one_thread_each(backend):
-    from joblib import parallel_backend
-    from joblib.externals.cloudpickle import register_pickle_by_value
-
-    register_pickle_by_value(sys.modules[__name__])  # a worker cannot import a test module
-    X, y = data(200)
-    search = GridSearchCV(CountsThreads(), {"C": [0.1, 1.0]}, cv=2, n_jobs=2, refit=False)
-    with parallel_backend(backend):
-        search.fit(X, y)
-    assert set(search.cv_results_["mean_test_score"]) == {1.0}
+    script = SEARCH.format(backend=backend)  # in __main__, whose classes travel to workers by value
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)
+    assert done.stdout.strip() == "{1.0}", done.stderr
 
 
 INTERRUPTED = """
