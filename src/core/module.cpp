@@ -14,6 +14,8 @@ void bind_batch(nb::module_ &);
 
 NB_MODULE(_core, m) {
     m.doc() = "Compiled inner loops of shiftlearn.";
+    // At the end of the interpreter a global of the user may still hold rows; that is no fault.
+    nb::set_leak_warnings(false);
     m.def("isa", &shiftlearn::isa_name, "Name of the instruction set in use.");
     shiftlearn::bind_tiles(m);
     shiftlearn::bind_working_set(m);

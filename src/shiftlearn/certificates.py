@@ -69,11 +69,21 @@ def warn_unless_converged(certificate: Certificate, name: str, tol: float) -> No
         return
     from sklearn.exceptions import ConvergenceWarning
 
-    warnings.warn(
+    stopped = (
         f"{name} stopped after {certificate.n_iter} iterations with violation "
-        f"{certificate.violation:.3g} (tol={tol:.3g}) and gap {certificate.gap:.3g} at objective "
-        f"{certificate.objective:.6g}. Scale the columns (StandardScaler), raise max_iter or tol, "
-        "lower C, or use features=Nystroem(...).",
-        ConvergenceWarning,
-        stacklevel=3,
+        f"{certificate.violation:.3g} (tol={tol:.3g})"
     )
+    if math.isnan(certificate.gap):
+        proof = (
+            " and without a bound on the gap, because the problem is not convex (an indefinite "
+            f"kernel, for example): the answer, with objective {certificate.objective:.6g}, need "
+            "not be the best one. Use another kernel or other parameters of it, scale the columns "
+            "(StandardScaler), or raise max_iter."
+        )
+    else:
+        proof = (
+            f" and gap {certificate.gap:.3g} at objective {certificate.objective:.6g}. Scale the "
+            "columns (StandardScaler), raise max_iter or tol, lower C, or use "
+            "features=Nystroem(...)."
+        )
+    warnings.warn(stopped + proof, ConvergenceWarning, stacklevel=3)
