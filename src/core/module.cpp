@@ -10,6 +10,7 @@ void bind_tiles(nb::module_ &);
 void bind_working_set(nb::module_ &);
 void bind_linear(nb::module_ &);
 void bind_batch(nb::module_ &);
+void bind_platt(nb::module_ &);
 }  // namespace shiftlearn
 
 NB_MODULE(_core, m) {
@@ -21,4 +22,5 @@ NB_MODULE(_core, m) {
     shiftlearn::bind_working_set(m);
     shiftlearn::bind_linear(m);
     shiftlearn::bind_batch(m);
+    shiftlearn::bind_platt(m);
 }

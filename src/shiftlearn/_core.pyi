@@ -55,6 +55,17 @@ def solve_batch(
     coef: Any,
     n_threads: int,
 ) -> None: ...
+def fit_platt(
+    starts: Any,
+    scores: Any,
+    positive: Any,
+    weights: Any,
+    tol: float,
+    max_iter: int,
+    answer: Any,
+    n_iter: Any,
+    n_threads: int,
+) -> None: ...
 
 class Rows:
     @overload
