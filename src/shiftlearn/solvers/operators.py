@@ -92,31 +92,35 @@ class TaskScaled:
 
 
 class LowRankSum:
-    """K + F Fᵀ with F of few columns (learned weights of several sources, penalised constants)."""
+    """K + F diag(w) Fᵀ with F of few columns; w is 1 unless said otherwise.
 
-    def __init__(self, operator: Any, factor: Array) -> None:
+    Learned weights of several sources and penalised constants add columns (w = 1); a metric that
+    shrinks a few directions takes them away (w < 0).
+    """
+
+    def __init__(self, operator: Any, factor: Array, weights: Array | None = None) -> None:
         self._operator = complete(operator)
         self._factor = np.asarray(factor, dtype=np.float64)
+        self._weights = np.ones(self._factor.shape[1]) if weights is None else np.asarray(weights)
         self.shape = self._operator.shape
 
     def diagonal(self) -> NDArray[np.float64]:
         """The diagonal entries."""
-        return np.asarray(
-            self._operator.diagonal() + np.einsum("ij,ij->i", self._factor, self._factor)
-        )
+        return np.asarray(self._operator.diagonal() + self._factor**2 @ self._weights)
 
     def block(self, rows: Array, columns: Array | None = None, dtype: Any = np.float32) -> Array:
         """The entries at ``rows`` × ``columns`` (None: all)."""
         right = self._factor if columns is None else self._factor[columns]
         block = np.array(self._operator.block(rows, columns, dtype))
-        block += (self._factor[rows] @ right.T).astype(dtype, copy=False)
+        block += ((self._factor[rows] * self._weights) @ right.T).astype(dtype, copy=False)
         return block
 
     def product(self, rows: Array, coef: Array, dtype: Any = np.float32) -> NDArray[np.float64]:
         """The kernel's own product and a thin one."""
-        thin = self._factor @ (self._factor[rows].T @ coef)
-        return np.asarray(self._operator.product(rows, coef, dtype) + thin)
+        inner = self._factor[rows].T @ coef
+        inner = (inner.T * self._weights).T
+        return np.asarray(self._operator.product(rows, coef, dtype) + self._factor @ inner)
 
     def restrict(self, rows: Array) -> LowRankSum:
         """The principal submatrix of these rows."""
-        return LowRankSum(self._operator.restrict(rows), self._factor[rows])
+        return LowRankSum(self._operator.restrict(rows), self._factor[rows], self._weights)
