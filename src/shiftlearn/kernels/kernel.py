@@ -113,13 +113,37 @@ class Kernel:
             return self._laplacian_gradient(coef * self.block(X, Z, np.float64, n_jobs), Z, X)
         values = self.block(X, Z, np.float64, n_jobs)
         if self.name == "rbf":
-            weights = coef * values
+            weights = coef * self.slopes(values, values)
             own = dense(X) * weights.sum(axis=1)[:, None]
-            return np.asarray(2 * self.gamma * (dense_product(weights, Z) - own))
+            return np.asarray(dense_product(weights, Z) - own)
+        products = Kernel("linear").block(X, Z, np.float64, n_jobs)
+        return dense_product(coef * self.slopes(values, products), Z)
+
+    @property
+    def of_products(self) -> bool:
+        """Whether k(x, z) follows from xᵀz, |x|² and |z|² alone."""
+        return self.name in ("linear", "rbf", "poly", "sigmoid")
+
+    def from_products(self, products: Array, left: Array, right: Array) -> NDArray[np.float64]:
+        """k(x_i, z_j) from xᵀz (may be written over), |x_i|² and |z_j|²."""
+        if self.name != "rbf":
+            return self._of_product(products)
+        products *= 2.0
+        products -= left[:, None]
+        products -= right[None, :]
+        products *= self.gamma
+        return np.asarray(np.exp(np.minimum(products, 0.0, out=products), out=products))
+
+    def slopes(self, values: Array, products: Array) -> NDArray[np.float64]:
+        """The numbers s in ∇ₓ k(z, x) = s z (rbf: s (z - x)), from k and xᵀz."""
+        if self.name == "rbf":
+            return np.asarray(2 * self.gamma * values)
+        if self.name == "poly":
+            inner = self.gamma * products + self.coef0
+            return np.asarray(self.degree * self.gamma * inner ** (self.degree - 1))
         if self.name == "sigmoid":
-            return dense_product(coef * (self.gamma * (1 - values**2)), Z)
-        inner = self.gamma * Kernel("linear").block(X, Z, np.float64, n_jobs) + self.coef0
-        return dense_product(coef * (self.degree * self.gamma * inner ** (self.degree - 1)), Z)
+            return np.asarray(self.gamma * (1 - values**2))
+        return np.ones_like(values)
 
     def operator(self, X: Any, n_jobs: int | None = None) -> KernelOperator | MatrixOperator:
         """K(X, X) as rows on request, for the solvers."""

@@ -10,7 +10,6 @@ weights at or below reach νW: a weighted quantile, exact without a tolerance on
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -18,7 +17,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import OutlierMixin
 from sklearn.utils.validation import check_is_fitted
 
-from shiftlearn.certificates import Certificate, Event, warn_unless_converged
+from shiftlearn.certificates import Event, warn_unless_converged
 from shiftlearn.domains import find_domains
 from shiftlearn.machines.base import (
     Machine,
@@ -33,6 +32,7 @@ from shiftlearn.machines.base import (
 )
 from shiftlearn.machines.expansion import Expansion, LinearScores
 from shiftlearn.machines.formulations import one_class, quantile_offset
+from shiftlearn.machines.relative import Answer, Solver, score_sizes, solve_relative
 from shiftlearn.machines.spaces import FeatureSpace, KernelSpace, Options
 from shiftlearn.solvers.qp import solve
 
@@ -40,16 +40,6 @@ __all__ = ["OneClassSVM"]
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.intp]
-
-_ROUNDS = 4  # solves with a tolerance that follows the size of the scores
-
-
-@dataclass(frozen=True, slots=True)
-class _Answer:
-    alpha: Floats
-    scores: Floats
-    certificate: Certificate
-    weights: Floats | None = None
 
 
 class OneClassSVM(OutlierMixin, Machine):
@@ -286,7 +276,7 @@ class OneClassSVM(OutlierMixin, Machine):
             space = KernelSpace.of(self, X)
             run = _kernel_solver(space, weights, nu, options)
             operator = space.operator
-        answer = _scaled(run, *_score_sizes(operator, weights, total), options.tol)
+        answer = solve_relative(run, *_score_sizes(operator, weights, total), options.tol)
         self._adopt(X, weights, index, nu, space, answer, options)
 
     def _adopt(
@@ -296,7 +286,7 @@ class OneClassSVM(OutlierMixin, Machine):
         index: Ints,
         nu: float,
         space: KernelSpace | FeatureSpace,
-        answer: _Answer,
+        answer: Answer,
         options: Options,
     ) -> None:
         used = np.flatnonzero(answer.alpha)
@@ -326,13 +316,10 @@ class OneClassSVM(OutlierMixin, Machine):
             )  # fmt: skip
 
 
-Solver = Callable[[float, Floats | None], _Answer]
-
-
 def _kernel_solver(space: KernelSpace, weights: Floats, nu: float, options: Options) -> Solver:
     problem = one_class(space.operator, weights, nu, convex=space.kernel.positive)
 
-    def run(tol: float, start: Floats | None) -> _Answer:
+    def run(tol: float, start: Floats | None) -> Answer:
         solution = solve(
             problem,
             tol=tol,
@@ -341,7 +328,7 @@ def _kernel_solver(space: KernelSpace, weights: Floats, nu: float, options: Opti
             memory_limit=options.memory_limit,
             callback=options.callback,
         )
-        return _Answer(solution.alpha, solution.gradient, solution.certificate)
+        return Answer(solution.alpha, solution.gradient, solution.certificate)
 
     return run
 
@@ -353,7 +340,7 @@ def _explicit_solver(
 
     problem = LinearProblem(space.Z, np.zeros(len(weights)), weights, None, total)
 
-    def run(tol: float, start: Floats | None) -> _Answer:
+    def run(tol: float, start: Floats | None) -> Answer:
         solution = solve_linear(
             problem,
             tol=tol,
@@ -362,38 +349,13 @@ def _explicit_solver(
             n_jobs=options.n_jobs,
             callback=options.callback,
         )
-        return _Answer(solution.alpha, solution.gradient, solution.certificate, solution.weights)
+        return Answer(solution.alpha, solution.gradient, solution.certificate, solution.weights)
 
     return run
 
 
-def _scaled(run: Solver, size: float, least: float, tol: float) -> _Answer:
-    """Solve until the violation is at most ``tol`` times the largest score.
-
-    How large the scores are is known at the answer only: ``size`` is a guess, and where it was too
-    large the next solve starts from the answer of the one before. Scores under ``least`` are
-    rounding: there the rows have the origin in their hull, and w = 0 is the answer.
-    """
-    answer = run(tol * size, None)
-    steps = answer.certificate.n_iter
-    for _ in range(_ROUNDS):
-        size = max(float(np.abs(answer.scores).max()), least)
-        if answer.certificate.violation <= tol * size or not answer.certificate.converged:
-            break
-        answer = run(tol * size, answer.alpha)
-        steps += answer.certificate.n_iter
-    relative = answer.certificate.violation / size
-    converged = answer.certificate.converged and relative <= tol
-    certificate = replace(answer.certificate, violation=relative, converged=converged, n_iter=steps)
-    return replace(answer, certificate=certificate)
-
-
 def _score_sizes(operator: Any, weights: Floats, total: float) -> tuple[float, float]:
-    """What the largest score may be, and what is too small to be one.
-
-    The first is half the largest where a sample of 256 rows share ``total``.
-    """
+    """The sizes of `score_sizes` from 256 rows that share ``total``."""
     sample = np.arange(0, len(weights), max(1, len(weights) // 256))
-    scores = operator.product(sample, np.full(len(sample), total / len(sample)))
-    least = 1e-6 * total * float(np.abs(operator.diagonal()).max()) or 1.0
-    return max(0.5 * float(np.abs(scores).max()), least), least
+    shares = np.full(len(sample), total / len(sample))
+    return score_sizes(operator, sample, shares, operator.diagonal())
