@@ -65,7 +65,7 @@ html_theme_options = {
 }
 html_sidebars = {"changelog": [], "contributing": []}
 
-_REQUEST_METHOD = re.compile(r"set_\w+_request|get_metadata_routing")
+_REQUEST_METHOD = re.compile(r"set_\w+_request|set_output|get_metadata_routing")
 
 
 def _skip_routing(app, what, name, item, skip, options):

@@ -3,7 +3,7 @@
 import pytest
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from shiftlearn import LSSVC, SVC, OneClassSVM
+from shiftlearn import LSSVC, SVC, LinearSVC, OneClassSVM
 
 STATISTIC = (
     'gamma="scale" is a statistic of the rows whatever their weights; with gamma given it holds'
@@ -23,6 +23,7 @@ EXPECTED = {
     "SVC()": weights(STATISTIC),
     "SVC(kernel='linear', multi_class='ovr')": weights(TOLERANCE),
     "OneClassSVM()": weights(BOUNDARY),
+    "LinearSVC()": weights(TOLERANCE),
     "LSSVC()": weights(STATISTIC),
 }
 
@@ -37,6 +38,8 @@ MACHINES = [
     SVC(kernel="linear", multi_class="ovr"),
     SVC(kernel="precomputed"),
     OneClassSVM(),
+    LinearSVC(),
+    LinearSVC(loss="squared_hinge", tol=1e-10),
     LSSVC(),
     LSSVC(gamma="auto"),
     LSSVC(kernel="linear"),
