@@ -23,11 +23,13 @@ _HOME = {
     "LSSVC": "machines.lssvc",
     "OneClassSVM": "machines.oneclass",
     "SVC": "machines.svc",
+    "TransductiveSVC": "alignment.transductive",
     "svc_path": "machines.svc",
     "DecisionRegionDisplay": "plot",
 }
 
 if TYPE_CHECKING:
+    from shiftlearn.alignment.transductive import TransductiveSVC as TransductiveSVC
     from shiftlearn.certificates import Certificate as Certificate
     from shiftlearn.domains import DomainKFold as DomainKFold
     from shiftlearn.domains import SourceTargetSplit as SourceTargetSplit

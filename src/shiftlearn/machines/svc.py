@@ -37,7 +37,7 @@ from shiftlearn.machines.formulations import combine
 from shiftlearn.machines.multiclass import Task, split, vote_scores
 from shiftlearn.machines.spaces import FeatureSpace, HingeFit, KernelSpace, Options, Space
 
-__all__ = ["SVC", "svc_path"]
+__all__ = ["SVC", "Prepared", "svc_path"]
 
 Floats = NDArray[np.float64]
 
@@ -45,7 +45,7 @@ _EXPLICIT_ROWS = 1000  # linear kernels with more rows are solved on the rows th
 
 
 @dataclass(frozen=True, slots=True)
-class _Prepared:
+class Prepared:
     """Everything about a fit that does not depend on C."""
 
     rows: TrainingRows
@@ -286,7 +286,7 @@ class SVC(DomainClassifierMixin, Machine):
 
     def _prepare(
         self, X: Any, y: Any, sample_domain: ArrayLike | None, sample_weight: ArrayLike | None
-    ) -> _Prepared:
+    ) -> Prepared:
         """Check everything and put the rows into their space."""
         tol = check_number("tol", self.tol)
         max_iter = int(check_number("max_iter", self.max_iter))
@@ -307,7 +307,7 @@ class SVC(DomainClassifierMixin, Machine):
         space = self._space(rows.X)
         if len(tasks) > 1 and isinstance(space, KernelSpace):
             space = space.shared(options)
-        return _Prepared(rows, space, tasks, options)
+        return Prepared(rows, space, tasks, options)
 
     def _space(self, X: Any) -> Space:
         if self.kernel != "precomputed":
@@ -317,7 +317,7 @@ class SVC(DomainClassifierMixin, Machine):
             return FeatureSpace.of(self.features, X)
         return KernelSpace.of(self, X)
 
-    def _adopt(self, prepared: _Prepared, fits: Sequence[HingeFit]) -> None:
+    def _adopt(self, prepared: Prepared, fits: Sequence[HingeFit]) -> None:
         """Set the fitted attributes; nothing before this line has touched the estimator."""
         rows, space = prepared.rows, prepared.space
         pairwise = prepared.tasks[0].rows is not None
@@ -342,7 +342,7 @@ class SVC(DomainClassifierMixin, Machine):
 
     def _decision(
         self,
-        prepared: _Prepared,
+        prepared: Prepared,
         fits: Sequence[HingeFit],
         dual: Floats,
         used: NDArray[np.intp],
@@ -427,7 +427,7 @@ def svc_path(
 
 
 def _task_path(
-    prepared: _Prepared, task: Task, costs: Sequence[float], fit_intercept: bool
+    prepared: Prepared, task: Task, costs: Sequence[float], fit_intercept: bool
 ) -> list[HingeFit]:
     """One two-class problem for ascending costs."""
     space = prepared.space.restrict(task.rows)

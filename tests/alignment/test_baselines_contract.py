@@ -1,0 +1,36 @@
+"""scikit-learn's own checks on the baselines; what fails is listed with its reason."""
+
+import pytest
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from shiftlearn import TransductiveSVC
+
+STATISTIC = (
+    'gamma="scale" is a statistic of the rows whatever their weights; with gamma given it holds'
+)
+
+
+def weights(reason):
+    check = "check_sample_weight_equivalence_on_{}_data"
+    return {check.format(kind): reason for kind in ("dense", "sparse")}
+
+
+EXPECTED = {"TransductiveSVC()": weights(STATISTIC)}
+
+
+def expected_failures(estimator):
+    return EXPECTED.get(repr(estimator), {})
+
+
+BASELINES = [
+    TransductiveSVC(),
+    TransductiveSVC(gamma="auto", tol=1e-9),
+    TransductiveSVC(kernel="precomputed"),
+]
+
+
+@pytest.mark.filterwarnings("ignore::shiftlearn.errors.ScaleWarning")
+@pytest.mark.filterwarnings("ignore::shiftlearn.errors.NoTargetWarning")
+@parametrize_with_checks(BASELINES, expected_failed_checks=expected_failures)
+def test_sklearn_contract(estimator, check):
+    check(estimator)
