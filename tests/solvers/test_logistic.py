@@ -254,7 +254,7 @@ def test_start_and_threads():
 def test_hessian_is_chosen_by_its_cost():
     dense = np.random.default_rng(0).normal(size=(2000, 30))
     y = np.arange(2000) % 2
-    text = sparse.random_array((2000, 5000), density=0.01, rng=0, format="csr")
+    text = sparse.random(2000, 5000, density=0.01, random_state=0, format="csr")
     assert logistic_problem(dense, y)[0].objective.exact
     assert not logistic_problem(text, y)[0].objective.exact
     assert not logistic_problem(dense, np.arange(2000) % 20)[0].objective.exact
