@@ -232,14 +232,20 @@ def class_factors(
     return factors
 
 
-def check_number(name: str, value: Any, *, above: float = 0.0, upto: float = math.inf) -> float:
-    """Return ``value`` as a float; it must be a finite number with above < value <= upto."""
+def check_number(
+    name: str, value: Any, *, above: float = 0.0, upto: float = math.inf, from_zero: bool = False
+) -> float:
+    """Return ``value`` as a float; it must be a finite number with above < value <= upto.
+
+    ``from_zero`` accepts 0 as well.
+    """
     if issubclass(type(value), numbers.Real) and type(value) is not bool:
         number = float(value)
-        if math.isfinite(number) and above < number <= upto:
+        if math.isfinite(number) and (above < number <= upto or (from_zero and number == 0)):
             return number
+    least = ">= 0" if from_zero else f"> {above:g}"
     bound = "" if math.isinf(upto) else f" and <= {upto:g}"
-    raise ValueError(f"{name} must be a finite number > {above:g}{bound}, got {value!r}.")
+    raise ValueError(f"{name} must be a finite number {least}{bound}, got {value!r}.")
 
 
 def refuse_device_arrays(X: Any, name: str) -> None:
