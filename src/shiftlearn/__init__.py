@@ -13,6 +13,7 @@ __version__ = "0.1.0.dev0"
 
 # Public name -> module that defines it. Adding a method adds one line here.
 _HOME = {
+    "LocallyWeightedEnsemble": "alignment.ensemble",
     "CDCSClassifier": "alignment.spectral",
     "Certificate": "certificates",
     "DomainKFold": "domains",
@@ -30,6 +31,7 @@ _HOME = {
 }
 
 if TYPE_CHECKING:
+    from shiftlearn.alignment.ensemble import LocallyWeightedEnsemble as LocallyWeightedEnsemble
     from shiftlearn.alignment.spectral import CDCSClassifier as CDCSClassifier
     from shiftlearn.alignment.transductive import TransductiveSVC as TransductiveSVC
     from shiftlearn.certificates import Certificate as Certificate

@@ -234,7 +234,7 @@ class CDCSClassifier(DomainClassifierMixin, Machine):
 
     def _class_scores(self, embedded: Floats) -> Floats:
         values: Floats = self._scores.values(embedded)
-        return values[:, 0] if len(self.classes_) == 2 else values
+        return np.asarray(values[:, 0]) if len(self.classes_) == 2 else values
 
     def _labels(self, scores: Floats) -> NDArray[Any]:
         best = scores > 0 if scores.ndim == 1 else scores.argmax(axis=1)
@@ -255,4 +255,5 @@ def _centroids(source: Floats, rows: DomainRows) -> LinearScores:
 def _unit(rows: Floats) -> Floats:
     """Rows of length one; zero rows stay zero."""
     lengths = np.linalg.norm(rows, axis=1, keepdims=True)
-    return np.divide(rows, lengths, out=np.zeros_like(rows), where=lengths > 0)
+    unit: Floats = np.divide(rows, lengths, out=np.zeros_like(rows), where=lengths > 0)
+    return unit
