@@ -6,8 +6,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from shiftlearn.datasets.base import Dataset, check_count
-from shiftlearn.datasets.catalogue import FILES
-from shiftlearn.datasets.folder import locate
+from shiftlearn.datasets.matlab import read_mat
 
 __all__ = ["load_orl_faces", "load_yale_faces", "rotate_images"]
 
@@ -91,9 +90,8 @@ def rotate_images(X: ArrayLike, angle: float, *, order: int = 1) -> NDArray[np.f
 
 
 def _faces(path: str, count: int, description: str) -> Dataset:
-    from scipy.io import loadmat
 
-    content = loadmat(locate(FILES[path]))
+    content = read_mat(path)
     check_count(path, len(content["fea"]), count)
     # Published column by column; transposed, the rows read like the image.
     upright = content["fea"].reshape(-1, 32, 32).transpose(0, 2, 1).reshape(-1, 1024)

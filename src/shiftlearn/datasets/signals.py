@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from shiftlearn.datasets.base import Dataset, check_count, class_names
 from shiftlearn.datasets.catalogue import FILES, LDPA_WHOLE
 from shiftlearn.datasets.folder import data_folder, locate
+from shiftlearn.datasets.matlab import read_mat
 
 __all__ = ["load_isolet", "load_landmine", "load_ldpa"]
 
@@ -36,10 +37,8 @@ def load_isolet() -> Dataset:
     >>> load_isolet().data.shape  # doctest: +SKIP
     (7797, 617)
     """
-    from scipy.io import loadmat
-
     files = [f"isolet/Isolet{i}.mat" for i in range(1, 5)] + ["isolet/isolet5.mat"]
-    parts = [loadmat(locate(FILES[path])) for path in files]
+    parts = [read_mat(path) for path in files]
     for path, part, count in zip(files, parts, _ISOLET_ROWS, strict=True):
         check_count(path, len(part["fea"]), count)
     letters = np.array(list("ABCDEFGHIJKLMNOPQRSTUVWXYZ"))
@@ -68,9 +67,7 @@ def load_landmine() -> Dataset:
     >>> int(load_landmine().target.sum())  # doctest: +SKIP
     904
     """
-    from scipy.io import loadmat
-
-    content = loadmat(locate(FILES["landmine/LandmineData.mat"]))
+    content = read_mat("landmine/LandmineData.mat")
     fields = [np.asarray(field, dtype=np.float64) for field in content["feature"].ravel()]
     labels = [np.asarray(label, dtype=np.int64).ravel() for label in content["label"].ravel()]
     check_count("landmine/LandmineData.mat", sum(map(len, fields)), 14820)

@@ -13,6 +13,7 @@ import numpy as np
 from shiftlearn.datasets.base import Dataset, check_count
 from shiftlearn.datasets.catalogue import FILES
 from shiftlearn.datasets.folder import locate
+from shiftlearn.datasets.matlab import read_mat
 
 __all__ = ["load_libsvm", "load_newsgroups_counts", "load_reuters_cross_domain", "load_spam"]
 
@@ -107,7 +108,6 @@ def load_reuters_cross_domain(task: str = "org_vs_people", version: int = 1) -> 
     >>> load_reuters_cross_domain("org_vs_place").target_names  # doctest: +SKIP
     ('orgs', 'places')
     """
-    from scipy.io import loadmat
     from scipy.sparse import vstack
 
     if task not in _CROSS_DOMAIN or version not in (1, 2):
@@ -116,7 +116,7 @@ def load_reuters_cross_domain(task: str = "org_vs_people", version: int = 1) -> 
             f"got {task!r} and {version!r}."
         )
     path = f"reuters21578/cross-domain/{task}_{version}.mat"
-    content = loadmat(locate(FILES[path]))
+    content = read_mat(path)
     sizes = _CROSS_DOMAIN[task][:2] if version == 1 else _CROSS_DOMAIN[task][1::-1]
     source, target = content["Xs"].T, content["Xt"].T
     check_count(f"{path}, source", source.shape[0], sizes[0])
@@ -152,13 +152,12 @@ def load_newsgroups_counts(top: str) -> Dataset:
     >>> load_newsgroups_counts("sci").data.shape  # doctest: +SKIP
     (3945, 25804)
     """
-    from scipy.io import loadmat
     from scipy.sparse import vstack
 
     if top not in _GROUPS:
         raise ValueError(f"top must be one of {', '.join(_GROUPS)}, got {top!r}.")
     path = f"20newsgroups/preprocessed/{top}.mat"
-    content = loadmat(locate(FILES[path]))
+    content = read_mat(path)
     parts = [content[f"X{i}"].T for i in range(1, 5)]
     for part, count in zip(parts, _GROUP_ROWS[top], strict=True):
         check_count(path, part.shape[0], count)
