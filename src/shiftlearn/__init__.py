@@ -15,6 +15,8 @@ __version__ = "0.1.0.dev0"
 _HOME = {
     "LocallyWeightedEnsemble": "alignment.ensemble",
     "CDCSClassifier": "alignment.spectral",
+    "AdaptLogisticRegression": "adaptation.logistic",
+    "AdaptSVC": "adaptation.svc",
     "Certificate": "certificates",
     "DomainKFold": "domains",
     "LinearSVC": "machines.linear",
@@ -34,6 +36,8 @@ if TYPE_CHECKING:
     from shiftlearn.alignment.ensemble import LocallyWeightedEnsemble as LocallyWeightedEnsemble
     from shiftlearn.alignment.spectral import CDCSClassifier as CDCSClassifier
     from shiftlearn.alignment.transductive import TransductiveSVC as TransductiveSVC
+    from shiftlearn.adaptation.logistic import AdaptLogisticRegression as AdaptLogisticRegression
+    from shiftlearn.adaptation.svc import AdaptSVC as AdaptSVC
     from shiftlearn.certificates import Certificate as Certificate
     from shiftlearn.domains import DomainKFold as DomainKFold
     from shiftlearn.domains import SourceTargetSplit as SourceTargetSplit

@@ -1,7 +1,9 @@
 """Where a machine lives: the space of a kernel, or an explicit space of features.
 
 Both answer the same question, min ½‖w‖² + Σ_i c_i max(0, 1 - y_i (⟨w, φ(x_i)⟩ + b)), through its
-dual, and hand back the dual variables; only the explicit space knows w itself.
+dual, and hand back the dual variables; only the explicit space knows w itself. ``linear`` is the
+dual's p, -1 unless there is a function f' to begin with: then y_i f'(x_i) - 1. ``beside`` puts
+columns next to φ(x), so that k becomes k + ffᵀ.
 """
 
 from __future__ import annotations
@@ -12,12 +14,14 @@ from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
 from sklearn.base import clone
 
 from shiftlearn.certificates import Certificate, Event
 from shiftlearn.kernels import Kernel, MatrixOperator, resolve_kernel
 from shiftlearn.machines.formulations import hinge, signed
 from shiftlearn.resources import memory_budget
+from shiftlearn.solvers.operators import LowRankSum
 from shiftlearn.solvers.qp import solve
 
 __all__ = ["FeatureSpace", "HingeFit", "KernelSpace", "Options", "Space", "check_gram"]
@@ -62,6 +66,14 @@ class Space(Protocol):
         """The same space with these rows alone."""
         ...
 
+    def beside(self, columns: Floats) -> Space:
+        """The same space with more coordinates of each row."""
+        ...
+
+    def squares(self) -> Floats:
+        """‖φ(x)‖² of each row."""
+        ...
+
     def hinge(
         self,
         signs: Floats,
@@ -70,6 +82,7 @@ class Space(Protocol):
         fit_intercept: bool,
         options: Options,
         start: Floats | None = None,
+        linear: Floats | None = None,
     ) -> HingeFit:
         """Solve a two-class hinge problem on the rows."""
         ...
@@ -111,6 +124,14 @@ class KernelSpace:
             return KernelSpace(self.kernel, MatrixOperator(_principal(operator.matrix, rows)))
         return KernelSpace(self.kernel, operator.restrict(rows))
 
+    def beside(self, columns: Floats) -> KernelSpace:
+        """The same space with more coordinates of each row."""
+        return KernelSpace(self.kernel, LowRankSum(self.operator, columns))
+
+    def squares(self) -> Floats:
+        """‖φ(x)‖² of each row."""
+        return np.asarray(self.operator.diagonal())
+
     def hinge(
         self,
         signs: Floats,
@@ -119,11 +140,12 @@ class KernelSpace:
         fit_intercept: bool,
         options: Options,
         start: Floats | None = None,
+        linear: Floats | None = None,
     ) -> HingeFit:
         """Solve a two-class hinge problem on the rows."""
         solution = solve(
             hinge(
-                self.operator, signs, costs,
+                self.operator, signs, costs, linear=linear,
                 fit_intercept=fit_intercept, convex=self.kernel.positive,
             ),
             tol=options.tol,
@@ -164,6 +186,16 @@ class FeatureSpace:
         """The same space with these rows alone."""
         return self if rows is None else FeatureSpace(self.Z[rows], self.features)
 
+    def beside(self, columns: Floats) -> FeatureSpace:
+        """The same space with more coordinates of each row."""
+        if sparse.issparse(self.Z):
+            return FeatureSpace(sparse.hstack([self.Z, columns], format="csr"), self.features)
+        return FeatureSpace(np.hstack([self.Z, columns]), self.features)
+
+    def squares(self) -> Floats:
+        """‖φ(x)‖² of each row."""
+        return Kernel("linear").diagonal(self.Z)
+
     def hinge(
         self,
         signs: Floats,
@@ -172,13 +204,13 @@ class FeatureSpace:
         fit_intercept: bool,
         options: Options,
         start: Floats | None = None,
+        linear: Floats | None = None,
     ) -> HingeFit:
         """Solve a two-class hinge problem on the rows."""
         from shiftlearn.solvers.linear import LinearProblem, solve_linear
 
-        problem = LinearProblem(
-            self.Z, np.full(len(signs), -1.0), costs, signs, 0.0 if fit_intercept else None
-        )
+        p = np.full(len(signs), -1.0) if linear is None else linear
+        problem = LinearProblem(self.Z, p, costs, signs, 0.0 if fit_intercept else None)
         answer = solve_linear(
             problem,
             tol=options.tol,

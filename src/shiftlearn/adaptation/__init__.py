@@ -1,0 +1,1 @@
+"""A model that exists and a few labelled rows of the new data: Adapt-SVM and its relatives."""
