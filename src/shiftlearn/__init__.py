@@ -17,6 +17,8 @@ _HOME = {
     "CDCSClassifier": "alignment.spectral",
     "AdaptLogisticRegression": "adaptation.logistic",
     "AdaptSVC": "adaptation.svc",
+    "DAKSVC": "alignment.daksvc",
+    "LSDAKSVC": "alignment.lsdaksvc",
     "Certificate": "certificates",
     "DomainKFold": "domains",
     "LinearSVC": "machines.linear",
@@ -38,6 +40,8 @@ if TYPE_CHECKING:
     from shiftlearn.alignment.ensemble import LocallyWeightedEnsemble as LocallyWeightedEnsemble
     from shiftlearn.alignment.spectral import CDCSClassifier as CDCSClassifier
     from shiftlearn.alignment.transductive import TransductiveSVC as TransductiveSVC
+    from shiftlearn.alignment.daksvc import DAKSVC as DAKSVC
+    from shiftlearn.alignment.lsdaksvc import LSDAKSVC as LSDAKSVC
     from shiftlearn.certificates import Certificate as Certificate
     from shiftlearn.domains import DomainKFold as DomainKFold
     from shiftlearn.domains import SourceTargetSplit as SourceTargetSplit

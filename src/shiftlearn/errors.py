@@ -11,6 +11,10 @@ class NoTargetWarning(UserWarning):
     """No target rows were given: what was fitted is the plain machine on the source rows."""
 
 
+class NoOverlapWarning(UserWarning):
+    """Source and target rows lie so far apart that labels of one say nothing about the other."""
+
+
 class NoSourceWarning(UserWarning):
     """No source rows or source model were given: the target rows were used alone."""
 

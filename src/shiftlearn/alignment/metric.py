@@ -87,6 +87,11 @@ class Spectrum:
             basis, values = _eigh(np.asarray(total))
         return cls(basis, values.clip(0), basis.T @ columns, parts, terms.shares)
 
+    @classmethod
+    def plain(cls, columns: int) -> Spectrum:
+        """No terms at all: the metric is the identity."""
+        return cls(None, np.zeros(columns), np.zeros((columns, 0)), (), np.zeros(0))
+
     def whitening(self, balance: float, alignment: float) -> Whitening:
         """T for λ = ``balance`` and μ = ``alignment``."""
         scale = 1.0 / np.sqrt(1.0 + alignment * balance * self.values)
