@@ -37,11 +37,11 @@ _HOME = {
 if TYPE_CHECKING:
     from shiftlearn.adaptation.logistic import AdaptLogisticRegression as AdaptLogisticRegression
     from shiftlearn.adaptation.svc import AdaptSVC as AdaptSVC
+    from shiftlearn.alignment.daksvc import DAKSVC as DAKSVC
     from shiftlearn.alignment.ensemble import LocallyWeightedEnsemble as LocallyWeightedEnsemble
+    from shiftlearn.alignment.lsdaksvc import LSDAKSVC as LSDAKSVC
     from shiftlearn.alignment.spectral import CDCSClassifier as CDCSClassifier
     from shiftlearn.alignment.transductive import TransductiveSVC as TransductiveSVC
-    from shiftlearn.alignment.daksvc import DAKSVC as DAKSVC
-    from shiftlearn.alignment.lsdaksvc import LSDAKSVC as LSDAKSVC
     from shiftlearn.certificates import Certificate as Certificate
     from shiftlearn.domains import DomainKFold as DomainKFold
     from shiftlearn.domains import SourceTargetSplit as SourceTargetSplit
