@@ -30,6 +30,7 @@ _HOME = {
     "OneClassSVM": "machines.oneclass",
     "SVC": "machines.svc",
     "TransductiveSVC": "alignment.transductive",
+    "UncertainOneClassTransferSVM": "oneclass.uoct",
     "svc_path": "machines.svc",
     "DecisionRegionDisplay": "plot",
 }
@@ -53,6 +54,9 @@ if TYPE_CHECKING:
     from shiftlearn.machines.oneclass import OneClassSVM as OneClassSVM
     from shiftlearn.machines.svc import SVC as SVC
     from shiftlearn.machines.svc import svc_path as svc_path
+    from shiftlearn.oneclass.uoct import (
+        UncertainOneClassTransferSVM as UncertainOneClassTransferSVM,
+    )
     from shiftlearn.plot import DecisionRegionDisplay as DecisionRegionDisplay
 
 __all__ = [*_HOME, "metrics"]

@@ -1,0 +1,1 @@
+"""One-class machines that learn from related tasks and from uncertain rows."""
