@@ -19,6 +19,10 @@ _HOME = {
     "AdaptSVC": "adaptation.svc",
     "DAKSVC": "alignment.daksvc",
     "LSDAKSVC": "alignment.lsdaksvc",
+    "select_queries": "adaptation.queries",
+    "adapt_many": "adaptation.concepts",
+    "ScoreEnsemble": "adaptation.ensemble",
+    "AggregateSVC": "adaptation.aggregate",
     "Certificate": "certificates",
     "DomainKFold": "domains",
     "LinearSVC": "machines.linear",
@@ -36,7 +40,11 @@ _HOME = {
 }
 
 if TYPE_CHECKING:
+    from shiftlearn.adaptation.aggregate import AggregateSVC as AggregateSVC
+    from shiftlearn.adaptation.concepts import adapt_many as adapt_many
+    from shiftlearn.adaptation.ensemble import ScoreEnsemble as ScoreEnsemble
     from shiftlearn.adaptation.logistic import AdaptLogisticRegression as AdaptLogisticRegression
+    from shiftlearn.adaptation.queries import select_queries as select_queries
     from shiftlearn.adaptation.svc import AdaptSVC as AdaptSVC
     from shiftlearn.alignment.daksvc import DAKSVC as DAKSVC
     from shiftlearn.alignment.ensemble import LocallyWeightedEnsemble as LocallyWeightedEnsemble

@@ -26,14 +26,14 @@ from shiftlearn.certificates import Certificate, warn_unless_converged
 from shiftlearn.domains import DomainClassifierMixin
 from shiftlearn.machines.base import Machine, all_or_nothing, check_predict_rows
 
-__all__ = ["Adapter"]
+__all__ = ["Adapter", "FromSource"]
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.intp]
 
 
-class Adapter(DomainClassifierMixin, Machine):
-    """Base of the estimators that adapt a source to labelled target rows."""
+class FromSource(DomainClassifierMixin, Machine):
+    """Base of the classifiers made from a source and labelled target rows."""
 
     source: Any
     source_transform: Callable[..., ArrayLike] | str | None
@@ -77,40 +77,6 @@ class Adapter(DomainClassifierMixin, Machine):
         """
         with all_or_nothing(self):
             self._adapt(X, y, sample_domain, sample_weight, source_scores)
-        warn_unless_converged(self.certificate_, type(self).__name__, self.tol)
-        return self
-
-    def partial_fit(
-        self,
-        X: Any,
-        y: Any,
-        classes: ArrayLike | None = None,
-        *,
-        sample_domain: ArrayLike | None = None,
-        sample_weight: ArrayLike | None = None,
-        source_scores: Any = None,
-    ) -> Self:
-        """Adapt the present model once more: it becomes the source of the next stage.
-
-        The first call is ``fit``. The constructor's ``source`` is never changed.
-
-        Parameters
-        ----------
-        X, y, sample_domain, sample_weight, source_scores
-            As in :meth:`fit`; the rows of the new stage alone.
-        classes : array-like, optional
-            Labels that may occur, where the rows of the first call do not hold all of them.
-
-        Returns
-        -------
-        Self
-            The fitted estimator.
-        """
-        with all_or_nothing(self):
-            present = None
-            if "sources_" in vars(self):
-                present = self._present()
-            self._adapt(X, y, sample_domain, sample_weight, source_scores, classes, present)
         warn_unless_converged(self.certificate_, type(self).__name__, self.tol)
         return self
 
@@ -204,7 +170,7 @@ class Adapter(DomainClassifierMixin, Machine):
         kept = [m if m is None or isinstance(m, type) or _keeps(m) else clone(m) for m in models]
         bare = copy.copy(self)
         bare.source = None
-        twin: Self = super(Adapter, bare).__sklearn_clone__()
+        twin: Self = super(FromSource, bare).__sklearn_clone__()
         many = isinstance(self.source, (list, tuple))
         twin.source = type(self.source)(kept) if many else kept[0]
         return twin
@@ -238,6 +204,10 @@ class Adapter(DomainClassifierMixin, Machine):
         self._learn(rows, codes, sources, scores)
         self.classes_ = classes
         self.sources_ = sources
+        self.target_class_count_ = np.bincount(codes, minlength=len(classes))
+        if rows.source_y is not None:
+            found = (rows.source_y[:, None] == classes).sum(axis=0)
+            self.source_class_count_ = found
 
     def _members(self, rows: AdaptationRows, given: Any) -> list[Source]:
         models = source_list(self.source)
@@ -249,10 +219,6 @@ class Adapter(DomainClassifierMixin, Machine):
                 "fitted source."
             )
         return fitted_members(models, rows.source_X, rows.source_y, type(self).__name__)
-
-    def _present(self) -> Source:
-        """The fitted model as a source; it shares nothing that a later stage changes."""
-        return Source("the present model", copy.copy(self), self.classes_, True, True)
 
     def _narrow(self) -> int | None:
         """Columns that a precomputed kernel may have at prediction instead of all."""
@@ -273,6 +239,48 @@ class Adapter(DomainClassifierMixin, Machine):
     def _scores(self, rows: Any, X: Any, given: Any) -> Floats:
         """The function f at checked rows (X as passed), one column for each score."""
         raise NotImplementedError
+
+
+class Adapter(FromSource):
+    """Base of those that learn a change of the source, and can be adapted again."""
+
+    def partial_fit(
+        self,
+        X: Any,
+        y: Any,
+        classes: ArrayLike | None = None,
+        *,
+        sample_domain: ArrayLike | None = None,
+        sample_weight: ArrayLike | None = None,
+        source_scores: Any = None,
+    ) -> Self:
+        """Adapt the present model once more: it becomes the source of the next stage.
+
+        The first call is ``fit``. The constructor's ``source`` is never changed.
+
+        Parameters
+        ----------
+        X, y, sample_domain, sample_weight, source_scores
+            As in :meth:`fit`; the rows of the new stage alone.
+        classes : array-like, optional
+            Labels that may occur, where the rows of the first call do not hold all of them.
+
+        Returns
+        -------
+        Self
+            The fitted estimator.
+        """
+        with all_or_nothing(self):
+            present = None
+            if "sources_" in vars(self):
+                present = self._present()
+            self._adapt(X, y, sample_domain, sample_weight, source_scores, classes, present)
+        warn_unless_converged(self.certificate_, type(self).__name__, self.tol)
+        return self
+
+    def _present(self) -> Source:
+        """The fitted model as a source; it shares nothing that a later stage changes."""
+        return Source("the present model", copy.copy(self), self.classes_, True, True)
 
 
 def _keeps(model: Any) -> bool:

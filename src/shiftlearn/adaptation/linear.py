@@ -11,7 +11,7 @@ from scipy import sparse
 
 from shiftlearn.adaptation.sources import Source, Sources
 
-__all__ = ["LinearSource", "linear_parts", "row_squares"]
+__all__ = ["LinearSource", "linear_parts"]
 
 Floats = NDArray[np.float64]
 
@@ -54,13 +54,6 @@ def linear_parts(sources: Sources, X: Any, scores: Floats) -> tuple[Floats, Floa
         if not away <= _SAME * (1.0 + np.abs(scores[:, m]).max()):
             return None
     return np.stack([W for W, _ in known]), np.stack([b for _, b in known])
-
-
-def row_squares(X: Any) -> Floats:
-    """The squared length of each row."""
-    if sparse.issparse(X):
-        return np.asarray(X.multiply(X).sum(axis=1), dtype=np.float64).ravel()
-    return np.asarray(np.einsum("ij,ij->i", X, X, dtype=np.float64))
 
 
 def _parts(member: Source, classes: NDArray[Any], d: int) -> tuple[Floats, Floats] | None:

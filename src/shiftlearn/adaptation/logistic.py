@@ -28,10 +28,10 @@ from scipy.linalg import qr
 from scipy.special import expit, softmax
 
 from shiftlearn.adaptation.base import Adapter
-from shiftlearn.adaptation.linear import row_squares
 from shiftlearn.adaptation.rows import AdaptationRows, class_costs
 from shiftlearn.adaptation.sources import Sources
 from shiftlearn.certificates import Certificate, Event
+from shiftlearn.kernels import Kernel
 from shiftlearn.machines.base import check_number, progress, warn_scales
 from shiftlearn.machines.expansion import LinearScores
 from shiftlearn.machines.spaces import FeatureSpace
@@ -393,7 +393,7 @@ class _Task:
 def _reduced(Z: Any, weights: Floats) -> _Rows:
     """The rows in an orthonormal basis of their span, where that is smaller."""
     n, d = Z.shape
-    unit = float(np.average(row_squares(Z), weights=weights)) if n else 1.0
+    unit = float(np.average(Kernel("linear").diagonal(Z), weights=weights)) if n else 1.0
     unit = unit if unit > 0 else 1.0
     active = None
     if sparse.issparse(Z):

@@ -29,11 +29,12 @@ from shiftlearn.adaptation.changes import (
     learned_weights,
     solve_changes,
 )
-from shiftlearn.adaptation.linear import LinearSource, linear_parts, row_squares
+from shiftlearn.adaptation.linear import LinearSource, linear_parts
 from shiftlearn.adaptation.rows import AdaptationRows, class_costs
 from shiftlearn.adaptation.sources import Source, Sources
 from shiftlearn.adaptation.warm import Kept
 from shiftlearn.certificates import Certificate, Event
+from shiftlearn.kernels import Kernel
 from shiftlearn.machines.base import check_number, check_predict_rows, progress, warn_scales
 from shiftlearn.machines.expansion import Expansion, LinearScores
 from shiftlearn.machines.formulations import combine
@@ -237,7 +238,7 @@ class AdaptSVC(Adapter):
             squares = change.kernel.diagonal(rows)
         else:
             Z = rows if change.features is None else change.features.transform(rows)
-            squares = row_squares(Z)
+            squares = Kernel("linear").diagonal(Z)
         squares = squares[:, None] / self._unit
         if self.source_weights == "learned":
             scores = self.sources_.scores(X, source_scores)
