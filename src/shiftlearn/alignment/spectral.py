@@ -203,7 +203,9 @@ class CDCSClassifier(DomainClassifierMixin, Machine):
     def _graphs(self, rows: DomainRows) -> tuple[Graph, Graph | None]:
         """The graph of all rows, and that of the target rows alone."""
         gamma = resolve_kernel("rbf", self.gamma, X=rows.X).gamma
-        options = (self.similarity, gamma, int(self.n_neighbors), self.n_jobs)
+        options = (
+            gamma if self.similarity == "rbf" else None, int(self.n_neighbors), self.n_jobs
+        )  # fmt: skip
         target = Graph.of(rows.target, *options) if rows.n_target else None
         return Graph.of(rows.X, *options), target
 

@@ -23,6 +23,7 @@ from numpy.typing import NDArray
 from scipy import linalg, sparse
 from scipy.sparse.linalg import LinearOperator, eigsh
 from sklearn.neighbors import NearestNeighbors
+from sklearn.preprocessing import normalize
 
 __all__ = ["Graph", "Spectrum", "embed", "spectrum"]
 
@@ -34,29 +35,34 @@ _DENSE_ROWS = 600  # matrices up to this order are decomposed whole
 
 @dataclass(frozen=True)
 class Graph:
-    """The nearest rows of each row, and their similarities W (symmetric, CSR)."""
+    """The nearest rows of each row, and their similarities W (symmetric, CSR).
+
+    ``gamma`` None stands for the cosine: rows are scaled to length one, where
+    cos = 1 - ‖x - z‖² / 2, so that both similarities have the same nearest rows to find. Rows
+    without any entry have no similarity to others.
+    """
 
     search: NearestNeighbors
-    similarity: str
-    gamma: float
+    gamma: float | None
+    empty: NDArray[np.bool_]
     W: Any
     degrees: Floats
 
     @classmethod
-    def of(cls, X: Any, similarity: str, gamma: float, n_neighbors: int, n_jobs: Any) -> Graph:
+    def of(cls, X: Any, gamma: float | None, n_neighbors: int, n_jobs: int | None = None) -> Graph:
         """Connect each row of X with its ``n_neighbors`` nearest."""
-        metric = "cosine" if similarity == "cosine" else "euclidean"
-        k = min(n_neighbors, X.shape[0] - 1)
-        search = NearestNeighbors(n_neighbors=max(1, k), metric=metric, n_jobs=n_jobs).fit(X)
+        X, empty = _placed(X, gamma)
         n = X.shape[0]
+        k = min(n_neighbors, n - 1)
+        search = NearestNeighbors(n_neighbors=max(1, k), n_jobs=n_jobs).fit(X)
         if k < 1:
-            return cls(search, similarity, gamma, sparse.csr_array((n, n)), np.zeros(n))
+            return cls(search, gamma, empty, sparse.csr_array((n, n)), np.zeros(n))
         distances, columns = search.kneighbors()
-        weights = _weights(similarity, gamma, distances)
+        weights = _weights(gamma, distances, empty[:, None] | empty[columns])
         rows = np.repeat(np.arange(n), k)
         directed = sparse.csr_array((weights.ravel(), (rows, columns.ravel())), shape=(n, n))
         W = sparse.csr_array(directed.maximum(directed.T))
-        return cls(search, similarity, gamma, W, np.asarray(W.sum(axis=1)).ravel())
+        return cls(search, gamma, empty, W, np.asarray(W.sum(axis=1)).ravel())
 
     def smooth(self, v: Floats) -> Floats:
         """D^-½ W D^-½ v."""
@@ -65,8 +71,9 @@ class Graph:
 
     def extend(self, X: Any, v: Floats) -> Floats:
         """Σ_j w(x, j) v_j / √(d(x) d_j) for new rows."""
+        X, empty = _placed(X, self.gamma)
         distances, columns = self.search.kneighbors(X)
-        weights = _weights(self.similarity, self.gamma, distances)
+        weights = _weights(self.gamma, distances, empty[:, None] | self.empty[columns])
         own = _inverse_root(weights.sum(axis=1))
         weights = own[:, None] * weights * _inverse_root(self.degrees)[columns]
         return np.asarray(np.einsum("ij,ijk->ik", weights, v[columns]))
@@ -138,11 +145,17 @@ def _smallest(product: Any, n: int, k: int, random_state: Any) -> tuple[Floats, 
     return values[order], vectors[:, order]
 
 
-def _weights(similarity: str, gamma: float, distances: Floats) -> Floats:
+def _placed(X: Any, gamma: float | None) -> tuple[Any, NDArray[np.bool_]]:
+    """The rows as they are searched, and which have nothing in them."""
+    if gamma is not None:
+        return X, np.zeros(X.shape[0], dtype=bool)
+    return normalize(X), np.asarray(abs(X).sum(axis=1)).ravel() == 0
+
+
+def _weights(gamma: float | None, distances: Floats, nothing: NDArray[np.bool_]) -> Floats:
     """Similarities from distances: the cosine, not below 0, or exp(-γ r²)."""
-    if similarity == "cosine":
-        return np.asarray(np.clip(1.0 - distances, 0.0, 1.0))
-    return np.asarray(np.exp(-gamma * distances**2))
+    near = 1.0 - 0.5 * distances**2 if gamma is None else np.exp(-gamma * distances**2)
+    return np.where(nothing, 0.0, near.clip(0.0, 1.0))
 
 
 def _inverse_root(degrees: Floats) -> Floats:
