@@ -13,6 +13,7 @@ __version__ = "0.1.0.dev0"
 
 # Public name -> module that defines it. Adding a method adds one line here.
 _HOME = {
+    "LMProjSVC": "alignment.lmproj",
     "LocallyWeightedEnsemble": "alignment.ensemble",
     "CDCSClassifier": "alignment.spectral",
     "AdaptLogisticRegression": "adaptation.logistic",
@@ -48,6 +49,7 @@ if TYPE_CHECKING:
     from shiftlearn.adaptation.svc import AdaptSVC as AdaptSVC
     from shiftlearn.alignment.daksvc import DAKSVC as DAKSVC
     from shiftlearn.alignment.ensemble import LocallyWeightedEnsemble as LocallyWeightedEnsemble
+    from shiftlearn.alignment.lmproj import LMProjSVC as LMProjSVC
     from shiftlearn.alignment.lsdaksvc import LSDAKSVC as LSDAKSVC
     from shiftlearn.alignment.spectral import CDCSClassifier as CDCSClassifier
     from shiftlearn.alignment.transductive import TransductiveSVC as TransductiveSVC
