@@ -38,6 +38,9 @@ _HOME = {
     "UncertainOneClassTransferSVM": "oneclass.uoct",
     "svc_path": "machines.svc",
     "DecisionRegionDisplay": "plot",
+    "CoralMapper": "views",
+    "DomainStandardizer": "views",
+    "MongeMapper": "views",
 }
 
 if TYPE_CHECKING:
@@ -68,6 +71,9 @@ if TYPE_CHECKING:
         UncertainOneClassTransferSVM as UncertainOneClassTransferSVM,
     )
     from shiftlearn.plot import DecisionRegionDisplay as DecisionRegionDisplay
+    from shiftlearn.views import CoralMapper as CoralMapper
+    from shiftlearn.views import DomainStandardizer as DomainStandardizer
+    from shiftlearn.views import MongeMapper as MongeMapper
 
 __all__ = [*_HOME, "metrics"]
 
