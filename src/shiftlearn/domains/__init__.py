@@ -11,6 +11,7 @@ from shiftlearn.domains.checks import (
     check_predict_domain,
     check_sample_domain,
     check_two_classes,
+    refuse_device_arrays,
     warn_no_target,
 )
 from shiftlearn.domains.labels import encode_labels, label_array, minus_one_marks, unlabelled
@@ -42,6 +43,7 @@ __all__ = [
     "labelled_accuracy",
     "labelled_rows",
     "minus_one_marks",
+    "refuse_device_arrays",
     "split_domains",
     "stack_domains",
     "unlabelled",

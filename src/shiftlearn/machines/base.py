@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import logging
 import math
-import numbers
 import warnings
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -23,12 +22,13 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 from sklearn.base import BaseEstimator
-from sklearn.utils import assert_all_finite, check_array
+from sklearn.utils import check_array
 from sklearn.utils.validation import validate_data
 
 from shiftlearn.certificates import Event
-from shiftlearn.domains import labelled_rows
+from shiftlearn.domains import labelled_rows, refuse_device_arrays
 from shiftlearn.errors import ScaleWarning
+from shiftlearn.parameters import check_number, check_weights
 
 __all__ = [
     "Machine",
@@ -185,30 +185,6 @@ def take_rows(estimator: BaseEstimator, X: Rows, rows: Ints) -> Rows:
     return X[rows]
 
 
-def check_weights(sample_weight: ArrayLike | None, n: int, name: str = "sample_weight") -> Floats:
-    """Weights as float64, one for each of n rows: finite, none negative, not all zero."""
-    if sample_weight is None:
-        return np.ones(n)
-    weights = np.asarray(sample_weight, dtype=np.float64)
-    if weights.ndim == 0:
-        weights = np.full(n, float(weights))
-    if weights.shape != (n,):
-        raise ValueError(
-            f"{name}.shape == {weights.shape}, expected {(n,)}: one weight for each row of X."
-        )
-    total = weights.sum()
-    if not math.isfinite(total):
-        assert_all_finite(weights, input_name=name)
-    if n and weights.min() < 0:
-        raise ValueError(f"Negative values in {name}: the smallest is {weights.min():g}.")
-    if total == 0:
-        raise ValueError(
-            "Sample weights must contain at least one non-zero number: "
-            f"all {n} values of {name} are 0."
-        )
-    return weights
-
-
 def class_factors(
     class_weight: Mapping[Any, float] | str, classes: NDArray[Any], codes: Ints, weights: Floats
 ) -> Floats:
@@ -230,33 +206,6 @@ def class_factors(
     if not (np.isfinite(factors).all() and factors.min() > 0):
         raise ValueError(f"class_weight must hold positive numbers, got {dict(class_weight)}.")
     return factors
-
-
-def check_number(
-    name: str, value: Any, *, above: float = 0.0, upto: float = math.inf, from_zero: bool = False
-) -> float:
-    """Return ``value`` as a float; it must be a finite number with above < value <= upto.
-
-    ``from_zero`` accepts 0 as well.
-    """
-    if issubclass(type(value), numbers.Real) and type(value) is not bool:
-        number = float(value)
-        if math.isfinite(number) and (above < number <= upto or (from_zero and number == 0)):
-            return number
-    least = ">= 0" if from_zero else f"> {above:g}"
-    bound = "" if math.isinf(upto) else f" and <= {upto:g}"
-    raise ValueError(f"{name} must be a finite number {least}{bound}, got {value!r}.")
-
-
-def refuse_device_arrays(X: Any, name: str) -> None:
-    """Raise ``TypeError`` for torch and CuPy arrays, saying how to bring them to the host."""
-    home = type(X).__module__.partition(".")[0]
-    remedy = {"torch": ".cpu().numpy()", "cupy": ".get()", "cupyx": ".get()"}.get(home)
-    if remedy is not None:
-        raise TypeError(
-            f"{name} is a {home} array ({type(X).__name__}); pass {name}{remedy} instead: "
-            "shiftlearn computes on NumPy arrays and SciPy CSR matrices."
-        )
 
 
 def warn_scales(X: Rows) -> None:

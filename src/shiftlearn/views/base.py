@@ -16,9 +16,20 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 from sklearn.base import BaseEstimator, TransformerMixin, clone
 from sklearn.decomposition import TruncatedSVD
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import (
+    _check_feature_names_in,
+    _num_samples,
+    check_is_fitted,
+    validate_data,
+)
 
-from shiftlearn.domains import check_sample_domain, find_domains, refuse_device_arrays, warn_no_target
+from shiftlearn.domains import (
+    check_sample_domain,
+    find_domains,
+    refuse_device_arrays,
+    warn_no_target,
+)
+from shiftlearn.parameters import check_weights
 from shiftlearn.statistics import Moments, MomentValues, row_blocks
 
 __all__ = ["Affine", "DomainView", "pooled"]
@@ -74,10 +85,9 @@ class DomainView(TransformerMixin, BaseEstimator):
             The fitted view.
         """
         self._check()
-        rows = self._rows(X, reset=True)
-        domains = find_domains(y, sample_domain, rows.shape[0]).sample_domain
+        rows, domains, weights = self._counted(X, y, sample_domain, sample_weight, reset=True)
         features = self._fit_features(rows)
-        moments = self._added({}, rows, domains, sample_weight, features)
+        moments = self._added({}, rows, domains, weights, features)
         self._keep(moments, features)
         if not any(label < 0 for label in moments):
             warn_no_target(type(self).__name__, self._without_target)
@@ -97,11 +107,10 @@ class DomainView(TransformerMixin, BaseEstimator):
         """
         self._check()
         first = not hasattr(self, "_moments")
-        rows = self._rows(X, reset=first)
-        domains = find_domains(y, sample_domain, rows.shape[0]).sample_domain
-        features = self._fit_features(rows) if first else vars(self).get("features_")
+        rows, domains, weights = self._counted(X, y, sample_domain, sample_weight, reset=first)
+        features = self._fit_features(rows) if first else self.features_
         before = {} if first else self._moments
-        self._keep(self._added(before, rows, domains, sample_weight, features), features)
+        self._keep(self._added(before, rows, domains, weights, features), features)
         return self
 
     def transform(
@@ -144,7 +153,7 @@ class DomainView(TransformerMixin, BaseEstimator):
         domains = fit_params.get("sample_domain")
         self.fit(X, y, **fit_params)
         if domains is None:
-            domains = find_domains(y, None, np.shape(X)[0]).sample_domain
+            domains = find_domains(y, None, _num_samples(X)).sample_domain
         return self.transform(X, sample_domain=domains)
 
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[np.object_]:
@@ -152,8 +161,6 @@ class DomainView(TransformerMixin, BaseEstimator):
         check_is_fitted(self, "n_features_in_")
         if self.features_ is not None:
             return np.asarray(self.features_.get_feature_names_out(input_features), dtype=object)
-        from sklearn.utils.validation import _check_feature_names_in
-
         return np.asarray(_check_feature_names_in(self, input_features), dtype=object)
 
     _without_target: ClassVar[str] = "maps that change nothing"
@@ -162,6 +169,24 @@ class DomainView(TransformerMixin, BaseEstimator):
         refuse_device_arrays(X, "X")
         kinds = [np.float64, np.float32]
         return validate_data(self, X, accept_sparse="csr", dtype=kinds, reset=reset)
+
+    def _counted(
+        self,
+        X: Any,
+        y: Any,
+        sample_domain: ArrayLike | None,
+        sample_weight: ArrayLike | None,
+        *,
+        reset: bool,
+    ) -> tuple[Any, NDArray[np.int64], Floats]:
+        """Rows, domains and weights, without the rows of weight 0."""
+        rows = self._rows(X, reset=reset)
+        domains = find_domains(y, sample_domain, rows.shape[0]).sample_domain
+        weights = check_weights(sample_weight, rows.shape[0])
+        if weights.all():
+            return rows, domains, weights
+        kept = np.flatnonzero(weights)
+        return rows[kept], domains[kept], weights[kept]
 
     def _fit_features(self, rows: Any) -> Any:
         """The fitted map in front, None where dense rows are used as they are."""
@@ -179,23 +204,17 @@ class DomainView(TransformerMixin, BaseEstimator):
         before: dict[int, Moments],
         rows: Any,
         domains: NDArray[np.int64],
-        sample_weight: ArrayLike | None,
+        weights: Floats,
         features: Any,
     ) -> dict[int, Moments]:
         """The moments with these rows; those before are left as they were."""
-        weights = None if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
-        if weights is not None and weights.shape != (rows.shape[0],):
-            raise ValueError(
-                f"sample_weight has shape {weights.shape}; one weight is needed for each of the "
-                f"{rows.shape[0]} rows of X."
-            )
         after = {k: Moments(diagonal=self._diagonal).merge(m) for k, m in before.items()}
         for block, labels, block_weights in row_blocks(rows, domains, weights):
             Z = block if features is None else features.transform(block)
             for label in np.unique(labels):
                 chosen = labels == label
                 part = after.setdefault(int(label), Moments(diagonal=self._diagonal))
-                part.update(Z[chosen], None if block_weights is None else block_weights[chosen])
+                part.update(Z[chosen], block_weights[chosen])
         return after
 
     def _keep(self, moments: dict[int, Moments], features: Any) -> None:

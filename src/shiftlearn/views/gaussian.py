@@ -4,9 +4,9 @@ With Σ̃ = Σ + shrinkage · tr(Σ)/D · I for the covariances of a source s an
 
     T(x) = m_t + A (x - m_s),        A Σ̃_s Aᵀ = Σ̃_t,
 
-    Monge   A = Σ̃_s^{-1/2} (Σ̃_s^{1/2} Σ̃_t Σ̃_s^{1/2})^{1/2} Σ̃_s^{-1/2}   symmetric: the map between two
-            Gaussians that moves the rows least (optimal transport),
-    CORAL   A = Σ̃_t^{1/2} Σ̃_s^{-1/2}                                     whitening and colouring.
+    Monge   A = Σ̃_s^{-1/2} (Σ̃_s^{1/2} Σ̃_t Σ̃_s^{1/2})^{1/2} Σ̃_s^{-1/2}, the map between two Gaussians
+            that moves the rows least (optimal transport); it is symmetric;
+    CORAL   A = Σ̃_t^{1/2} Σ̃_s^{-1/2}, whitening and colouring.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import eigh
 
-from shiftlearn.machines.base import check_number
+from shiftlearn.parameters import check_number
 from shiftlearn.statistics import MomentValues
 from shiftlearn.views.base import Affine, DomainView, pooled
 
@@ -35,7 +35,7 @@ class _GaussianMapper(DomainView):
     _without_target: ClassVar[str] = "maps that change nothing"
 
     def _check(self) -> None:
-        check_number("shrinkage", self.shrinkage, above=-np.finfo(float).tiny)
+        check_number("shrinkage", self.shrinkage, from_zero=True)
 
     def _maps(self, moments: dict[int, MomentValues]) -> dict[int | None, Affine]:
         target = pooled(moments, target=True)
@@ -154,7 +154,7 @@ class CoralMapper(_GaussianMapper):
     >>> import numpy as np
     >>> from shiftlearn import CoralMapper
     >>> rng = np.random.default_rng(0)
-    >>> source, target = rng.normal(size=(50, 2)), rng.normal(size=(60, 2)) @ [[2.0, 1.0], [0.0, 1.0]]
+    >>> source, target = rng.normal(size=(50, 2)), rng.normal(size=(60, 2)) @ [[2, 1], [0, 1]]
     >>> domain = np.repeat([0, -1], [50, 60])
     >>> Z = CoralMapper(0.0).fit_transform(np.vstack([source, target]), sample_domain=domain)
     >>> bool(np.allclose(np.cov(Z[:50].T, bias=True), np.cov(target.T, bias=True)))
