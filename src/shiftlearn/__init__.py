@@ -41,6 +41,7 @@ _HOME = {
     "CoralMapper": "views",
     "DomainStandardizer": "views",
     "MongeMapper": "views",
+    "SelfTrainingAdapter": "views",
 }
 
 if TYPE_CHECKING:
@@ -74,6 +75,7 @@ if TYPE_CHECKING:
     from shiftlearn.views import CoralMapper as CoralMapper
     from shiftlearn.views import DomainStandardizer as DomainStandardizer
     from shiftlearn.views import MongeMapper as MongeMapper
+    from shiftlearn.views import SelfTrainingAdapter as SelfTrainingAdapter
 
 __all__ = [*_HOME, "metrics"]
 
