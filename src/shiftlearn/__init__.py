@@ -42,6 +42,8 @@ _HOME = {
     "DomainStandardizer": "views",
     "MongeMapper": "views",
     "SelfTrainingAdapter": "views",
+    "LogisticRatio": "covariate.logistic_ratio",
+    "SelectionBiasRatio": "covariate.logistic_ratio",
 }
 
 if TYPE_CHECKING:
@@ -58,6 +60,8 @@ if TYPE_CHECKING:
     from shiftlearn.alignment.spectral import CDCSClassifier as CDCSClassifier
     from shiftlearn.alignment.transductive import TransductiveSVC as TransductiveSVC
     from shiftlearn.certificates import Certificate as Certificate
+    from shiftlearn.covariate.logistic_ratio import LogisticRatio as LogisticRatio
+    from shiftlearn.covariate.logistic_ratio import SelectionBiasRatio as SelectionBiasRatio
     from shiftlearn.domains import DomainKFold as DomainKFold
     from shiftlearn.domains import SourceTargetSplit as SourceTargetSplit
     from shiftlearn.domains import stack_domains as stack_domains

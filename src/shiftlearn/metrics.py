@@ -1,4 +1,4 @@
-"""Measures of shift under one name; a façade, which no module of the library imports."""
+"""Measures of shift, and scores without target labels; a façade that no module of ours imports."""
 
 from __future__ import annotations
 
@@ -13,10 +13,24 @@ from shiftlearn.shift import (
     pareto_k,
     pareto_verdict,
 )
+from shiftlearn.trust.scorers import (
+    CircularValidationScorer,
+    DeepEmbeddedScorer,
+    ImportanceWeightedScorer,
+    PredictionEntropyScorer,
+    ScoreEstimate,
+    SoftNeighborhoodDensityScorer,
+)
 
 __all__ = [
+    "CircularValidationScorer",
+    "DeepEmbeddedScorer",
     "DomainAUC",
+    "ImportanceWeightedScorer",
     "MMDResult",
+    "PredictionEntropyScorer",
+    "ScoreEstimate",
+    "SoftNeighborhoodDensityScorer",
     "domain_auc",
     "effective_sample_size",
     "feature_jensen_shannon",

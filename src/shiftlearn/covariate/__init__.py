@@ -1,0 +1,1 @@
+"""Covariate shift: the inputs moved, p(y given x) did not."""

@@ -1,0 +1,1 @@
+"""What can be known about the target without its labels."""
