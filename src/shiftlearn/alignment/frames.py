@@ -206,17 +206,22 @@ class LinearChart:
 
 @dataclass(frozen=True)
 class CoefficientChart:
-    """f(x) = k_xᵀβ with β = Q w, Q an orthonormal basis of the range of K (None: identity)."""
+    """f(x) = k_xᵀβ with β = S Q w, Q an orthonormal basis of the range of SK (None: identity).
+
+    S = diag(``scale``) (None: identity) are the weights of the columns of K in the map.
+    """
 
     kernel: Kernel
     X: Any
     basis: Floats | None
+    scale: Floats | None = None
     features: Any = None
 
     def scores(self, aligned: ExplicitSpace, coef: Floats, intercept: Floats) -> Scores:
         """Β from w."""
         weights = aligned.weights(coef)
         beta = weights if self.basis is None else self.basis @ weights
+        beta = beta if self.scale is None else self.scale[:, None] * beta
         return expansion(self.kernel, self.X, beta, intercept, self.features)
 
 

@@ -179,11 +179,15 @@ def low_rank_frame(
     *,
     form: str,
     rank: int,
+    scale: Floats | None = None,
     n_jobs: int | None = None,
     features: Any = None,
     random_state: int = 0,
 ) -> LowRankFrame:
-    """Prepare the frame; ``rank`` eigenpairs of the scatter term (0: the mean terms alone)."""
+    """Prepare the frame; ``rank`` eigenpairs of the scatter term (0: the mean terms alone).
+
+    ``scale`` multiplies the columns of the empirical kernel map.
+    """
     operator = kernel.operator(X, n_jobs)
     multiply = _multiply(kernel, X, operator)
     n_rows = X.shape[0]
@@ -198,9 +202,10 @@ def low_rank_frame(
         spread: Linear = scattered
         columns = _kernel_columns(multiply, contrasts, n_rows, rank, random_state)
     else:
-        base = _squared(operator, labelled)
-        spread = lambda coef: multiply(scattered(coef))  # noqa: E731
-        columns = _empirical_columns(multiply, contrasts, n_rows, rank, random_state)
+        S = np.ones((n_rows, 1)) if scale is None else scale[:, None]
+        base = _squared(operator, labelled, S)
+        spread = lambda coef: S**2 * multiply(scattered(coef))  # noqa: E731
+        columns = _empirical_columns(multiply, contrasts, S, rank, random_state)
     return LowRankFrame(kernel, X, labelled, base, spread, columns, features)
 
 
@@ -213,14 +218,14 @@ def _multiply(kernel: Kernel, X: Any, operator: Any) -> Linear:
     return lambda V: np.asarray(operator.product(everything, V, np.float64))
 
 
-def _squared(operator: Any, labelled: Ints) -> MatrixOperator:
-    """K_lᵀK_l: the Gram matrix of the labelled rows in the empirical kernel map."""
+def _squared(operator: Any, labelled: Ints, S: Floats) -> MatrixOperator:
+    """K_lᵀS²K_l: the Gram matrix of the labelled rows in the empirical kernel map."""
     n, total = len(labelled), operator.shape[0]
     out = np.zeros((n, n))
     step = max(256, (1 << 25) // max(1, n))
     for start in range(0, total, step):
         rows = np.arange(start, min(start + step, total))
-        block = operator.block(rows, labelled, np.float64)
+        block = S[rows] * operator.block(rows, labelled, np.float64)
         out += block.T @ block
     return MatrixOperator(out)
 
@@ -241,19 +246,20 @@ def _kernel_columns(
 
 
 def _empirical_columns(
-    multiply: Linear, contrasts: Contrasts | None, n: int, rank: int, seed: int
+    multiply: Linear, contrasts: Contrasts | None, S: Floats, rank: int, seed: int
 ) -> Columns:
-    """Columns F with one entry a row, in the empirical kernel map."""
+    """Columns F with one entry a row, in the empirical kernel map with columns scaled by S."""
+    n = len(S)
     means = _mean_coefficients(contrasts, n)
-    means = multiply(means) if means.shape[1] else means
+    means = S * multiply(means) if means.shape[1] else means
     pairs = _scatter_pairs(
-        contrasts, lambda r: lambda V, _: multiply(_scatter(contrasts, r, multiply(V))),
+        contrasts, lambda r: lambda V, _: S * multiply(_scatter(contrasts, r, multiply(S * V))),
         None, n, rank, seed,
     )  # fmt: skip
-    coefficients = np.hstack([means, pairs.vectors])
-    images = multiply(coefficients) if coefficients.shape[1] else np.zeros((n, 0))
-    inner = coefficients.T @ coefficients
-    return Columns(coefficients, images, inner, means.shape[1], pairs.values, pairs.cut)
+    directions = np.hstack([means, pairs.vectors])
+    images = multiply(S * directions) if directions.shape[1] else np.zeros((n, 0))
+    inner = directions.T @ directions
+    return Columns(S * directions, images, inner, means.shape[1], pairs.values, pairs.cut)
 
 
 @dataclass(frozen=True)

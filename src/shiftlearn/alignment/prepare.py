@@ -109,8 +109,6 @@ def aligned_rows(
             f"This {name} estimator requires y to be passed, but the target y is None."
         )
     X = check_rows(estimator, X)
-    if getattr(estimator, "kernel", None) == "precomputed" and estimator.features is None:
-        check_gram(X)
     weights = check_weights(sample_weight, X.shape[0])
     found = split_domains(
         y, sample_domain, X.shape[0], target_labels="use" if use_target else "ignore"
@@ -122,6 +120,8 @@ def aligned_rows(
     present, codes = np.unique(found.codes[labelled], return_inverse=True)
     classes = found.classes[present]
     _check_classes(classes, name)
+    if getattr(estimator, "kernel", None) == "precomputed" and estimator.features is None:
+        check_gram(X)
     own = weights[labelled]
     if class_weight is not None:
         own = own * class_factors(class_weight, classes, codes, own)[codes]
@@ -225,9 +225,14 @@ def build_frame(rows: AlignedRows, kernel: Kernel, plan: Plan) -> tuple[Frame, A
     rank = (plan.rank or _RANK) if plan.scatter and target else 0
     frame = low_rank_frame(
         kernel, Z, rows.labelled, differences,
-        form=form, rank=rank, n_jobs=plan.n_jobs, features=features,
+        form=form, rank=rank, scale=_column_scale(rows), n_jobs=plan.n_jobs, features=features,
     )  # fmt: skip
     return frame, features
+
+
+def _column_scale(rows: AlignedRows) -> Floats | None:
+    """√w: a row of weight w among the columns of the empirical map stands for w equal columns."""
+    return None if rows.statistics is None else np.sqrt(rows.statistics)
 
 
 def _narrow(Z: Any, rows: AlignedRows, plan: Plan) -> bool:
@@ -273,7 +278,7 @@ def _factored(
     features: Any,
 ) -> ExplicitFrame:
     """Coordinates from a factor K = RRᵀ of the kernel matrix, of its numerical rank."""
-    n = X.shape[0]
+    n, scale = X.shape[0], _column_scale(rows)
     K: Any = kernel.operator(X, plan.n_jobs).block(np.arange(n), None, np.float64)
     positive = kernel.positive and K.diagonal().min() >= 0
     low = pivoted_cholesky(K, tol=_TRACE, memory_limit=64 * K.nbytes) if positive else None
@@ -288,11 +293,13 @@ def _factored(
         Z = low.factor
         chart = RkhsChart(kernel, X, Z, rows.labelled, differences, features)
     elif low is not None and positive and 2 * low.factor.shape[1] <= n:
-        basis, triangle = linalg.qr(low.factor, mode="economic", check_finite=False)
+        columns = low.factor if scale is None else scale[:, None] * low.factor
+        basis, triangle = linalg.qr(columns, mode="economic", check_finite=False)
         Z = low.factor @ triangle.T
-        chart = CoefficientChart(kernel, X, basis, features)
+        chart = CoefficientChart(kernel, X, basis, scale, features)
     else:
-        Z, chart = K, CoefficientChart(kernel, X, None, features)
+        Z = K if scale is None else K * scale
+        chart = CoefficientChart(kernel, X, None, scale, features)
     moments = DomainMoments.of(Z, rows.domain, rows.statistics, n_jobs=plan.n_jobs)
     terms = moments.terms(sources=plan.sources, centered=plan.centered)
     return ExplicitFrame(Z[rows.labelled], Spectrum.of(terms), chart)
