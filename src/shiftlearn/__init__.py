@@ -22,6 +22,7 @@ _HOME = {
     "LSDAKSVC": "alignment.lsdaksvc",
     "select_queries": "adaptation.queries",
     "adapt_many": "adaptation.concepts",
+    "alignment_path": "alignment.path",
     "ScoreEnsemble": "adaptation.ensemble",
     "AggregateSVC": "adaptation.aggregate",
     "Certificate": "certificates",
@@ -57,6 +58,7 @@ if TYPE_CHECKING:
     from shiftlearn.alignment.ensemble import LocallyWeightedEnsemble as LocallyWeightedEnsemble
     from shiftlearn.alignment.lmproj import LMProjSVC as LMProjSVC
     from shiftlearn.alignment.lsdaksvc import LSDAKSVC as LSDAKSVC
+    from shiftlearn.alignment.path import alignment_path as alignment_path
     from shiftlearn.alignment.spectral import CDCSClassifier as CDCSClassifier
     from shiftlearn.alignment.transductive import TransductiveSVC as TransductiveSVC
     from shiftlearn.certificates import Certificate as Certificate

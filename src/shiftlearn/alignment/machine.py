@@ -51,6 +51,11 @@ class Strength:
     C: float
     C_target: float | None
 
+    @property
+    def scatter(self) -> bool:
+        """Whether second moments are needed."""
+        return self.balance > 0 and self.alignment != 0
+
 
 @dataclass(frozen=True)
 class Prepared:
@@ -123,7 +128,8 @@ class AlignedMachine(DomainClassifierMixin, Machine):
         with all_or_nothing(self):
             strength = self._strength()
             rows = self._rows(X, y, sample_domain, sample_weight)
-            prepared = self._prepare(rows, strength.balance * strength.alignment > 0)
+            prepared = self._prepare(rows, strength.scatter)
+            strength = self._in_force(strength, prepared)
             aligned = prepared.frame.at(strength.balance, strength.alignment)
             answer = self._solve(prepared, strength, aligned)
             self._adopt(prepared, strength, aligned, answer)
@@ -154,11 +160,7 @@ class AlignedMachine(DomainClassifierMixin, Machine):
             check_is_fitted(self, "_scores")
         narrow = len(self.support_) if self.kernel == "precomputed" else None
         values = self._scores.values(check_predict_rows(self, X, narrow), self.n_jobs)
-        n_classes = len(self.classes_)
-        if n_classes == 2:
-            return np.asarray(values[:, 0])
-        pairs = getattr(self, "multi_class", "ovr") == "ovo"
-        return vote_scores(values, n_classes) if pairs else values
+        return self._class_scores(values)
 
     def predict(
         self, X: Any, *, sample_domain: ArrayLike | None = None, allow_source: bool = True
@@ -177,9 +179,7 @@ class AlignedMachine(DomainClassifierMixin, Machine):
         ndarray of shape (n_samples,)
             Labels.
         """
-        scores = self.decision_function(X)
-        best = scores > 0 if scores.ndim == 1 else scores.argmax(axis=1)
-        return np.asarray(self.classes_[best.astype(np.intp)])
+        return self._labels(self.decision_function(X))
 
     @classmethod
     def from_paper(
@@ -235,6 +235,23 @@ class AlignedMachine(DomainClassifierMixin, Machine):
         if not isinstance(self._scores, Expansion):
             raise AttributeError("beta_ exists for kernels other than the linear one; see coef_")
         return self._scores.coef.T
+
+    def _class_scores(self, values: Floats) -> Floats:
+        """The scores of the classes from those of the two-class problems."""
+        n_classes = len(self.classes_)
+        if n_classes == 2:
+            return np.asarray(values[:, 0])
+        pairs = getattr(self, "multi_class", "ovr") == "ovo"
+        return vote_scores(values, n_classes) if pairs else values
+
+    def _labels(self, scores: Floats) -> NDArray[Any]:
+        """The classes of the largest scores."""
+        best = scores > 0 if scores.ndim == 1 else scores.argmax(axis=1)
+        return np.asarray(self.classes_[best.astype(np.intp)])
+
+    def _in_force(self, strength: Strength, prepared: Prepared) -> Strength:
+        """The strength with numbers in place of rules."""
+        return strength
 
     def _strength(self) -> Strength:
         """The checked numbers of this estimator."""
