@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import threading
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -139,7 +140,19 @@ def _inside_dask() -> bool:
     return worker is not None and getattr(worker.thread_state, "execution_state", None) is not None
 
 
+_free_cache: tuple[float, int] | None = None
+
+
 def _free_memory() -> int:
+    """Free bytes, looked up at most once a second: reading it costs as much as a small fit."""
+    global _free_cache
+    now = time.monotonic()
+    if _free_cache is None or now - _free_cache[0] > 1.0:
+        _free_cache = now, _read_free_memory()
+    return _free_cache[1]
+
+
+def _read_free_memory() -> int:
     try:
         for line in Path("/proc/meminfo").read_text().splitlines():
             if line.startswith("MemAvailable:"):

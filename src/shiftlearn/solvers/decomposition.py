@@ -31,7 +31,7 @@ Floats = NDArray[np.float64]
 log = logging.getLogger("shiftlearn")
 
 WHOLE = 512  # up to this size the matrix is computed once, in float64
-SMALLEST_SET, LARGEST_SET = 512, 4096
+SMALLEST_SET, LARGEST_SET = 512, 8192
 STEPS_PER_CALL = 200_000  # keeps one call of compiled code well under half a second
 
 
@@ -192,11 +192,13 @@ class Decomposition:
         matrix = self._operator.block(chosen, chosen, self.dtype)
         before = self._u[chosen]
         u, g = before.copy(), self._g[chosen]
-        aim = max(0.1 * self.violation, 0.5 * self.options.tol)
+        aim = max(0.03 * self.violation, 0.5 * self.options.tol)
         self._inner(matrix, u, g, self._low[chosen], self._high[chosen], starts, aim)
         moved = np.flatnonzero(u != before)
         self._u[chosen] = u
-        if len(moved):
+        if len(chosen) == len(self._u):  # nobody else has a gradient to bring up to date
+            self._g[chosen] = g
+        elif len(moved):
             self._g += self._operator.product(chosen[moved], (u - before)[moved], self.dtype)
 
     def _choose(self, ends: Floats) -> NDArray[np.intp]:
@@ -206,6 +208,8 @@ class Decomposition:
         up, down = u < self._high, u > self._low
         free = np.flatnonzero(up & down)
         size = self._size(len(free))
+        if size >= len(u):
+            return np.arange(len(u))
         if len(free) > 3 * size // 4:
             free = free[_largest(np.abs(offset[free]), 3 * size // 4)]
         room = (size - len(free)) // 2
@@ -285,9 +289,11 @@ def _by_group(
     """An order of ``chosen`` by group (None: as it is) and where each group starts."""
     if groups is None:
         return None, np.array([0, len(chosen)] if n_groups else [0], dtype=np.int64)
-    own = np.where(groups[chosen] < 0, n_groups, groups[chosen])
-    order = np.argsort(own, kind="stable")
-    return order, np.searchsorted(own[order], np.arange(n_groups + 1)).astype(np.int64)
+    own = groups[chosen]
+    own = np.where(own < 0, n_groups, own)
+    order = None if (own[1:] >= own[:-1]).all() else np.argsort(own, kind="stable")
+    ascending = own if order is None else own[order]
+    return order, np.searchsorted(ascending, np.arange(n_groups + 1)).astype(np.int64)
 
 
 def _largest(values: Floats, k: int) -> NDArray[np.intp]:

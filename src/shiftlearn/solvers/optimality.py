@@ -33,7 +33,7 @@ def intervals(
     """
     ends = np.empty((n_groups, 2))
     down, up = np.where(u > low, g, -np.inf), np.where(u < high, g, np.inf)
-    if n_groups == 1 and (groups is None or (groups == 0).all()):
+    if n_groups and groups is None:
         ends[0] = down.max(initial=-np.inf), up.min(initial=np.inf)
         return ends
     for k in range(n_groups):
@@ -82,18 +82,24 @@ def best_gap(
     u: Floats, g: Floats, low: Floats, high: Floats, groups: Groups, n_groups: int
 ) -> float:
     """The bound above at the b that makes it smallest."""
+    if groups is None:
+        above, below = u - low, high - u
+        h = g - _best_multiplier(above, below, g) if n_groups else g
+        return _gap(above, below, h)
     total = 0.0
     left = np.ones(len(u), dtype=bool)
     for k in range(n_groups):
-        members = slice(None) if groups is None else groups == k
+        members = groups == k
         left[members] = False
-        b = _best_multiplier(u[members] - low[members], high[members] - u[members], g[members])
-        total += _gap(u[members], g[members] - b, low[members], high[members])
-    return total + _gap(u[left], g[left], low[left], high[left])
+        above, below = u[members] - low[members], high[members] - u[members]
+        b = _best_multiplier(above, below, g[members])
+        total += _gap(above, below, g[members] - b)
+    return total + _gap(u[left] - low[left], high[left] - u[left], g[left])
 
 
-def _gap(u: Floats, h: Floats, low: Floats, high: Floats) -> float:
-    return dot(u - low, np.maximum(h, 0.0)) + dot(high - u, np.maximum(-h, 0.0))
+def _gap(above: Floats, below: Floats, h: Floats) -> float:
+    """Σ above_i max(h_i, 0) + below_i max(-h_i, 0)."""
+    return dot(np.where(h > 0, above, -below), h)
 
 
 def _best_multiplier(above: Floats, below: Floats, g: Floats) -> float:

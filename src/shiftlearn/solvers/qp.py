@@ -139,8 +139,8 @@ def _to_box(problem: Problem) -> BoxProblem:
         raise ValueError(f"upper must be non-negative, found {upper.min():g}.")
     totals = np.zeros(0) if problem.totals is None else np.asarray(problem.totals, dtype=np.float64)
     groups = problem.groups
-    if groups is None:
-        groups = np.zeros(n, dtype=np.intp) if len(totals) else None
+    if groups is not None and len(totals) == 1 and not groups.any():
+        groups = None  # one group of all
     zeros, operator = np.zeros(n), complete(problem.operator)
     if s is None:
         box = BoxProblem(operator, linear, zeros, upper, groups, totals)
