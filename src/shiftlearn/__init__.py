@@ -13,6 +13,7 @@ __version__ = "0.1.0.dev0"
 
 # Public name -> module that defines it. Adding a method adds one line here.
 _HOME = {
+    "CovariateShiftLogisticRegression": "covariate.joint",
     "LMProjSVC": "alignment.lmproj",
     "LocallyWeightedEnsemble": "alignment.ensemble",
     "CDCSClassifier": "alignment.spectral",
@@ -64,6 +65,9 @@ if TYPE_CHECKING:
     from shiftlearn.certificates import Certificate as Certificate
     from shiftlearn.covariate.logistic_ratio import LogisticRatio as LogisticRatio
     from shiftlearn.covariate.logistic_ratio import SelectionBiasRatio as SelectionBiasRatio
+    from shiftlearn.covariate.joint import (
+        CovariateShiftLogisticRegression as CovariateShiftLogisticRegression,
+    )
     from shiftlearn.domains import DomainKFold as DomainKFold
     from shiftlearn.domains import SourceTargetSplit as SourceTargetSplit
     from shiftlearn.domains import stack_domains as stack_domains
