@@ -63,11 +63,11 @@ if TYPE_CHECKING:
     from shiftlearn.alignment.spectral import CDCSClassifier as CDCSClassifier
     from shiftlearn.alignment.transductive import TransductiveSVC as TransductiveSVC
     from shiftlearn.certificates import Certificate as Certificate
-    from shiftlearn.covariate.logistic_ratio import LogisticRatio as LogisticRatio
-    from shiftlearn.covariate.logistic_ratio import SelectionBiasRatio as SelectionBiasRatio
     from shiftlearn.covariate.joint import (
         CovariateShiftLogisticRegression as CovariateShiftLogisticRegression,
     )
+    from shiftlearn.covariate.logistic_ratio import LogisticRatio as LogisticRatio
+    from shiftlearn.covariate.logistic_ratio import SelectionBiasRatio as SelectionBiasRatio
     from shiftlearn.domains import DomainKFold as DomainKFold
     from shiftlearn.domains import SourceTargetSplit as SourceTargetSplit
     from shiftlearn.domains import stack_domains as stack_domains
