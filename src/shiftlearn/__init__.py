@@ -46,6 +46,8 @@ _HOME = {
     "SelfTrainingAdapter": "views",
     "LogisticRatio": "covariate.logistic_ratio",
     "SelectionBiasRatio": "covariate.logistic_ratio",
+    "load": "files.archive",
+    "save": "files.archive",
 }
 
 if TYPE_CHECKING:
@@ -73,6 +75,8 @@ if TYPE_CHECKING:
     from shiftlearn.domains import stack_domains as stack_domains
     from shiftlearn.features import Nystroem as Nystroem
     from shiftlearn.features import RandomFourier as RandomFourier
+    from shiftlearn.files.archive import load as load
+    from shiftlearn.files.archive import save as save
     from shiftlearn.machines.linear import LinearSVC as LinearSVC
     from shiftlearn.machines.lssvc import LSSVC as LSSVC
     from shiftlearn.machines.oneclass import OneClassSVM as OneClassSVM

@@ -153,14 +153,34 @@ class FromSource(DomainClassifierMixin, Machine):
         models = source_list(source)
         if "sources_" in vars(self):
             members = self.sources_.members
-            if len(models) != len(members):
+            if self.sources_.chained:  # the source is that of the first stage, further down
+                _hand_down(members[0].model, source)
+            elif len(models) != len(members):
                 raise ValueError(
                     f"source must hold {len(members)} models, as in fit; got {len(models)}."
                 )
-            again = tuple(Source.of(model) for model in models)
-            self.sources_ = replace(self.sources_, members=again)
+            else:
+                again = tuple(Source.of(model) for model in models)
+                self.sources_ = replace(self.sources_, members=again)
         self.source = source
         return self
+
+    def without_source(self) -> Self:
+        """A copy that does not hold its source; ``set_source`` puts one back.
+
+        Returns
+        -------
+        Self
+            A shallow copy with everything else.
+        """
+        twin = copy.copy(self)
+        twin.source = None
+        if "sources_" in vars(self):
+            bare = tuple(
+                replace(m, model=_bare(m.model) if m.stage else None) for m in self.sources_.members
+            )
+            twin.sources_ = replace(self.sources_, members=bare)
+        return twin
 
     def __sklearn_clone__(self) -> Self:
         """A clone that keeps a fitted source by reference; sources not fitted are cloned."""
@@ -285,6 +305,16 @@ class Adapter(FromSource):
 
 def _keeps(model: Any) -> bool:
     return not hasattr(model, "get_params") or is_fitted(model)
+
+
+def _bare(stage: Any) -> Any:
+    """An earlier stage without its source; a stage that is one linear function has none."""
+    return stage.without_source() if hasattr(stage, "without_source") else stage
+
+
+def _hand_down(stage: Any, source: Any) -> None:
+    if hasattr(stage, "set_source"):
+        stage.set_source(source)
 
 
 def _given_members(given: Any, n_classes: int) -> list[Source]:

@@ -29,6 +29,20 @@ class FittedRows:
         for place, key in enumerate(_keys(X)):
             self._places.setdefault(key, place)
 
+    def __getstate__(self) -> dict[str, Any]:
+        """The keys as one array: files of models hold arrays, and no bytes as names."""
+        keys = list(self._places)
+        return {
+            "keys": np.frombuffer(b"".join(keys), dtype=np.uint8),
+            "ends": np.cumsum([len(key) for key in keys], dtype=np.int64),
+            "places": np.array(list(self._places.values()), dtype=np.int64),
+        }
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        keys, ends = np.asarray(state["keys"]).tobytes(), [0, *state["ends"].tolist()]
+        parts = [keys[a:b] for a, b in itertools.pairwise(ends)]
+        self._places = dict(zip(parts, state["places"].tolist(), strict=True))
+
     def find(self, X: Any) -> Ints:
         """Position of each row of X among the known rows, -1 where it is not one of them."""
         return np.array([self._places.get(key, -1) for key in _keys(X)], dtype=np.intp)
