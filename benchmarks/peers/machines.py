@@ -154,7 +154,7 @@ def _hinge(coef: np.ndarray, X: object, y: np.ndarray, C: float = 1.0) -> float:
 
 
 def _time_to_reach(X: object, y: np.ndarray, aim: float, most: float = 100.0) -> tuple[float, bool]:
-    """Least seconds in which scikit-learn's hinge machine comes to ``aim``, tolerances tried."""
+    """Seconds in which scikit-learn's hinge machine comes to ``aim``, numbers of passes tried."""
     import warnings
 
     from sklearn.svm import LinearSVC as Theirs
@@ -162,7 +162,7 @@ def _time_to_reach(X: object, y: np.ndarray, aim: float, most: float = 100.0) ->
     spent = 0.0
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        for passes in (5, 20, 80, 320, 1280, 5120):
+        for passes in (5, 10, 20, 40, 80, 160, 320, 640, 1280, 5120):
             began = time.perf_counter()
             model = Theirs(loss="hinge", fit_intercept=False, tol=1e-10, max_iter=passes).fit(X, y)
             spent = time.perf_counter() - began
@@ -178,13 +178,13 @@ def race_linear(repeats: int) -> None:
     from shiftlearn import LinearSVC
 
     dense = make_classification(500_000, 50, n_informative=20, flip_y=0.05, random_state=0)
-    for name, (X, y) in (("text", _text()), ("dense", dense)):
+    for name, (X, y), slack in (("text", _text(), 1e-5), ("dense", dense, 1e-3)):
         times, theirs = [], []
         for _ in range(repeats):
             began = time.perf_counter()
             model = LinearSVC(fit_intercept=False).fit(X, y)
             times.append(time.perf_counter() - began)
-            aim = _hinge(model.coef_.ravel(), X, y) * 1.001
+            aim = _hinge(model.coef_.ravel(), X, y) * (1 + slack)
             theirs.append(_time_to_reach(X, y, aim))
         seconds = statistics.median(s for s, _ in theirs)
         reached = all(done for _, done in theirs)
@@ -192,7 +192,7 @@ def race_linear(repeats: int) -> None:
         print(
             f"\nlinear, {name}: {statistics.median(times):.3f} s, violation "
             f"{model.certificate_.violation:.1e}, gap {model.certificate_.gap:.3g}; our objective "
-            f"x 1.001 {word} {seconds:.3f} s by scikit-learn "
+            f"x {1 + slack:g} {word} {seconds:.3f} s by scikit-learn "
             f"({seconds / statistics.median(times):.1f} x)"
         )
 
@@ -223,15 +223,17 @@ def race_small(repeats: int) -> None:
 
 
 _PEAK = """
-import resource, sys
 import numpy as np
 from sklearn.datasets import make_classification
 from shiftlearn import SVC
 X, y = make_classification(30_000, 20, n_informative=10, flip_y=0.05, random_state=0)
+def peak():  # of this process since it began; getrusage may hold what the parent had
+    status = open("/proc/self/status").read()
+    return int(status.split("VmHWM:")[1].split()[0])
 SVC().fit(X[:200], y[:200])
-before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+before = peak()
 model = SVC(C=10.0, memory_limit=256 * 2**20).fit(X, y)
-grown = (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) / 1024
+grown = (peak() - before) / 1024
 print(f"peak grew by {grown:.0f} MiB with memory_limit=256 MiB (data {X.nbytes / 2**20:.0f} MiB), "
       f"{len(model.support_)} support vectors, violation {model.certificate_.violation:.1e}")
 """
