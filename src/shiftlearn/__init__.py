@@ -48,6 +48,7 @@ _HOME = {
     "SelectionBiasRatio": "covariate.logistic_ratio",
     "load": "files.archive",
     "save": "files.archive",
+    "tabular_preprocessor": "tabular.preprocessor",
 }
 
 if TYPE_CHECKING:
@@ -86,6 +87,7 @@ if TYPE_CHECKING:
         UncertainOneClassTransferSVM as UncertainOneClassTransferSVM,
     )
     from shiftlearn.plot import DecisionRegionDisplay as DecisionRegionDisplay
+    from shiftlearn.tabular.preprocessor import tabular_preprocessor as tabular_preprocessor
     from shiftlearn.views import CoralMapper as CoralMapper
     from shiftlearn.views import DomainStandardizer as DomainStandardizer
     from shiftlearn.views import MongeMapper as MongeMapper

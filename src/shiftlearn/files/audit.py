@@ -67,13 +67,9 @@ def refused_parts(schema: Any, trusted: Collection[str]) -> list[Part]:
 
 def own_types(schema: Any) -> list[str]:
     """The types that this allow-list adds to those skops trusts by itself."""
-    return sorted({part.name for part in _parts(schema) if _is_added(part)})
-
-
-def _is_added(part: Part) -> bool:
-    if part.loader == "SparseMatrixNode":
-        return _is_sparse(part.name)
-    return part.loader == "ObjectNode" and (part.name in _PARTS or _is_own(part.name))
+    built = ("ObjectNode", "SparseMatrixNode", "DTypeNode", "MaskedArrayNode")
+    found = {part.name for part in _parts(schema) if part.loader in built and _allowed(part, ())}
+    return sorted(found)
 
 
 def _parts(schema: Any) -> Iterator[Part]:
