@@ -49,6 +49,7 @@ _HOME = {
     "load": "files.archive",
     "save": "files.archive",
     "tabular_preprocessor": "tabular.preprocessor",
+    "ShiftCommittee": "trust.committee",
 }
 
 if TYPE_CHECKING:
@@ -88,6 +89,7 @@ if TYPE_CHECKING:
     )
     from shiftlearn.plot import DecisionRegionDisplay as DecisionRegionDisplay
     from shiftlearn.tabular.preprocessor import tabular_preprocessor as tabular_preprocessor
+    from shiftlearn.trust.committee import ShiftCommittee as ShiftCommittee
     from shiftlearn.views import CoralMapper as CoralMapper
     from shiftlearn.views import DomainStandardizer as DomainStandardizer
     from shiftlearn.views import MongeMapper as MongeMapper

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import clone
+from sklearn.base import BaseEstimator, clone
 from sklearn.model_selection import StratifiedKFold
 from sklearn.utils.validation import has_fit_parameter
 
@@ -24,7 +24,7 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.intp]
 
 
-class CrossFittedPlatt:
+class CrossFittedPlatt(BaseEstimator):
     """A classifier with ``decision_function``, and sigmoids cross-fitted on its training rows.
 
     Examples

@@ -10,7 +10,6 @@ the target; a round whose predicted shares leave that range by more than the tol
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -18,7 +17,6 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 from sklearn.base import BaseEstimator, MetaEstimatorMixin, clone
-from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import get_tags
 from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 
@@ -236,16 +234,14 @@ def surest(probabilities: Floats, share: float) -> tuple[Ints, Ints]:
 
 
 def fit_codes(model: Any, rows: SourceRows) -> Any:
-    """Fit, with weights where they differ; slow convergence of one round is no news."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)
-        if (rows.weights == 1).all():
-            return model.fit(rows.X, rows.codes)
-        if not has_fit_parameter(model, "sample_weight"):
-            raise ValueError(
-                f"sample_weight was given, but the estimator {type(model).__name__} takes none."
-            )
-        return model.fit(rows.X, rows.codes, sample_weight=rows.weights)
+    """Fit, with weights where they differ from 1."""
+    if (rows.weights == 1).all():
+        return model.fit(rows.X, rows.codes)
+    if not has_fit_parameter(model, "sample_weight"):
+        raise ValueError(
+            f"sample_weight was given, but the estimator {type(model).__name__} takes none."
+        )
+    return model.fit(rows.X, rows.codes, sample_weight=rows.weights)
 
 
 def _next_of(model: Any) -> Any:
