@@ -14,6 +14,7 @@ __version__ = "0.1.0.dev0"
 # Public name -> module that defines it. Adding a method adds one line here.
 _HOME = {
     "CovariateShiftLogisticRegression": "covariate.joint",
+    "covariate_shift_path": "covariate.path",
     "LMProjSVC": "alignment.lmproj",
     "LocallyWeightedEnsemble": "alignment.ensemble",
     "CDCSClassifier": "alignment.spectral",
@@ -72,6 +73,7 @@ if TYPE_CHECKING:
     )
     from shiftlearn.covariate.logistic_ratio import LogisticRatio as LogisticRatio
     from shiftlearn.covariate.logistic_ratio import SelectionBiasRatio as SelectionBiasRatio
+    from shiftlearn.covariate.path import covariate_shift_path as covariate_shift_path
     from shiftlearn.domains import DomainKFold as DomainKFold
     from shiftlearn.domains import SourceTargetSplit as SourceTargetSplit
     from shiftlearn.domains import stack_domains as stack_domains

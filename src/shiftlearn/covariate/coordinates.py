@@ -124,7 +124,7 @@ def _kernel(estimator: Any, rows: ShiftRows) -> Coordinates:
     if kernel.name == "precomputed":
         check_gram(rows.X)
     operator = kernel.operator(rows.X, estimator.n_jobs)
-    if not kernel.positive:
+    if not kernel.positive or operator.diagonal().min() < 0:
         return _spectral(estimator, kernel, operator, rows)
     low = pivoted_cholesky(operator, tol=_RESIDUAL, memory_limit=estimator.memory_limit)
     if kernel.name in ("precomputed", "callable") and not _reproduces(operator, low.factor):

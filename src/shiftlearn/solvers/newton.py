@@ -97,6 +97,7 @@ class _Search:
         self.unit = max(1.0, problem.weight)
         self.radius = math.inf
         self.first_violation = math.nan
+        self.curvature: tuple[_Point | None, float] = (None, math.nan)
         blocks = problem.blocks
         self.keep = getattr(blocks, "in_memory", isinstance(blocks, (list, tuple)))
 
@@ -225,6 +226,7 @@ class _Search:
         if self.problem.convex:
             return None
         curvature, vector = curvature_at(point.hessian, self.problem.flat, vector=True)
+        self.curvature = (point, curvature)
         if vector is None or not curvature < -1e-7 * self.unit:
             return None
         for halving in range(_MOST_HALVINGS):
@@ -238,7 +240,9 @@ class _Search:
 
     def solution(self, point: _Point, history: list[tuple[int, float, float]]) -> Solution:
         problem = self.problem
-        curvature = curvature_at(point.hessian, problem.flat, lanczos=not problem.convex)[0]
+        known, curvature = self.curvature
+        if known is not point:
+            curvature = curvature_at(point.hessian, problem.flat, lanczos=not problem.convex)[0]
         certificate = Certificate(
             objective=point.value,
             gap=gap_at(problem, point.gradient, point.hessian, curvature),
