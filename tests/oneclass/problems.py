@@ -7,7 +7,7 @@ import numpy as np
 from oracles.oneclass import PlainKernel, PlainTasks
 from shiftlearn import UncertainOneClassTransferSVM
 
-TIGHT = {"tol": 1e-9, "round_tol": 0.0}
+TIGHT = {"tol": 1e-9, "round_tol": 0.0, "delta_scale": 1.0}
 KERNELS = {
     "linear": PlainKernel("linear"),
     "rbf": PlainKernel("rbf", gamma=0.3),

@@ -33,7 +33,7 @@ from shiftlearn.machines.relative import Answer, Solver, score_sizes, solve_rela
 from shiftlearn.oneclass.offsets import optimal_offsets
 from shiftlearn.oneclass.rows import Model, UncertainRows
 from shiftlearn.oneclass.tasks import Tasks
-from shiftlearn.solvers.operators import TaskScaled
+from shiftlearn.solvers.operators import TaskScaled, complete
 from shiftlearn.solvers.qp import Problem, solve
 
 __all__ = ["Outcome", "Program", "Rules", "Settings", "alternate"]
@@ -56,24 +56,22 @@ class Program:
     costs: Floats
     table: Floats
     bounds: Floats
-    convex: bool = True
 
     @classmethod
-    def of(
-        cls, tasks: Tasks, costs: Floats, penalties: Floats, bounds: Floats, convex: bool = True
-    ) -> Program:
+    def of(cls, tasks: Tasks, costs: Floats, penalties: Floats, bounds: Floats) -> Program:
         """The program of weights μ_t; one task alone has Q = k."""
         table = 0.5 * (1.0 + np.diag(1.0 / penalties)) if tasks.count > 1 else np.ones((1, 1))
-        return cls(tasks, costs, table, bounds, convex)
+        return cls(tasks, costs, table, bounds)
 
-    def problem(self, operator: Any) -> Problem:
-        """The dual for rows whose kernel is ``operator``."""
+    def problem(self, rows: UncertainRows) -> Problem:
+        """The dual for these rows."""
+        operator = complete(rows.operator())
         if self.tasks.count > 1:
             operator = TaskScaled(operator, self.tasks.of_row, self.table)
         n = len(self.costs)
         return Problem(
             operator, np.zeros(n), self.costs, None, self.tasks.of_row,
-            np.ones(self.tasks.count), self.convex,
+            np.ones(self.tasks.count), rows.positive,
         )  # fmt: skip
 
 
@@ -126,7 +124,7 @@ def alternate(rows: UncertainRows, program: Program, rules: Rules, settings: Set
         history.append(-0.5 * float(np.einsum("i,i->", answer.alpha, answer.scores)))
         log.info("round %d: objective %.6g", len(history), history[-1])
         degenerate = float(np.abs(answer.scores).max()) <= least
-        if degenerate or _finished(history, rules, largest, answer):
+        if degenerate or _finished(history, rules, largest, answer, settings.tol):
             break
         rows = _move(rows, model, answer, program, rules)
     certificate = replace(answer.certificate, objective=history[-1], n_iter=steps)
@@ -139,7 +137,7 @@ def _solve(
     rows: UncertainRows, program: Program, settings: Settings, before: Answer | None
 ) -> tuple[Answer, float]:
     """One solve, from the answer of the round before; and the size under which scores are zero."""
-    problem = program.problem(rows.operator())
+    problem = program.problem(rows)
     size, least = _sizes(problem, program.tasks)
     if before is not None:
         size = max(least, 0.5 * float(np.abs(before.scores).max()))
@@ -172,10 +170,22 @@ def _solver(problem: Problem, settings: Settings) -> Solver:
     return run
 
 
-def _finished(history: list[float], rules: Rules, largest: float, answer: Answer) -> bool:
+def _was_stopped(answer: Answer, tol: float) -> bool:
+    """Whether the callback or max_iter ended the solve; the certificate says so.
+
+    Without convexity it never counts as converged, but it may have met its tolerance.
+    """
+    certificate = answer.certificate
+    met = math.isnan(certificate.gap) and certificate.violation <= tol
+    return not (certificate.converged or met)
+
+
+def _finished(
+    history: list[float], rules: Rules, largest: float, answer: Answer, tol: float
+) -> bool:
     q, now = len(history), history[-1]
-    if not answer.certificate.converged:
-        return True  # stopped by the callback or max_iter: the certificate says so
+    if _was_stopped(answer, tol):
+        return True
     if q >= 2:
         before = history[-2]
         if abs(now - before) <= rules.round_tol * max(abs(now), abs(before)):

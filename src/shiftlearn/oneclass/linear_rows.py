@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shiftlearn.machines.expansion import LinearScores
-from shiftlearn.oneclass.inner import Inner, LinearOperator
+from shiftlearn.oneclass.inner import Inner, LinearOperator, dense_rows
 from shiftlearn.oneclass.rows import Frame, Model, Pull
 
 __all__ = ["LinearRows"]
@@ -38,6 +38,11 @@ class LinearRows:
         """The rows where they were observed."""
         n, d = X.shape
         return cls(Inner(X, frame.n_jobs), frame, np.zeros((n, 0)), np.zeros((0, d)))
+
+    @property
+    def positive(self) -> bool:
+        """Inner products always are."""
+        return True
 
     def operator(self) -> LinearOperator:
         """X̄X̄ᵀ."""
@@ -74,6 +79,11 @@ class LinearRows:
         """The same at the corrected places of ``other``."""
         w = self.weights(model).T
         return self._own(self.inner.X @ w + other.mix @ (other.directions @ w))
+
+    def observed_values(self, rows: Ints, support: Ints) -> Floats:
+        """x_i · x̄_j."""
+        along = dense_rows(self.inner.X[rows] @ self.directions.T)
+        return self.inner.block(rows, support) + along @ self.mix[support].T
 
     def scorer(self, model: Model) -> LinearScores:
         """The decision function of all tasks."""

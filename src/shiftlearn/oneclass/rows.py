@@ -1,13 +1,14 @@
-"""Corrected rows x̄ = x + Δx as points: dense coordinates under any kernel, or under a feature map.
+"""Corrected rows x̄ = x + Δx as points: dense coordinates under any kernel.
 
 After each solve every row is pulled along the gradient of its own task's score,
 
     u_ti = Σ_j c_tj ∇ₓk(x̄_j, x) at x = x_ti,      Δx_ti = length_ti · u_ti / ‖u_ti‖,
 
-always from where it was observed. The classes here, in :mod:`shiftlearn.oneclass.linear_rows` and
-in :mod:`shiftlearn.oneclass.span` answer the same few questions: the operator of the corrected
-rows, the pull of a model, the rows moved along it, the model's scores at the observed and at the
-corrected places, and the decision function.
+always from where it was observed. Four classes answer the same few questions, the operator of
+the corrected rows, the pull of a model, the rows moved along it, the model's scores at the observed
+and at the corrected places, and the decision function: the one here, and those in
+:mod:`shiftlearn.oneclass.linear_rows`, :mod:`shiftlearn.oneclass.mapped_rows` and
+:mod:`shiftlearn.oneclass.span`.
 """
 
 from __future__ import annotations
@@ -20,12 +21,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shiftlearn.kernels import Kernel
-from shiftlearn.machines.expansion import Expansion, LinearScores
-from shiftlearn.oneclass.inner import by_weights
+from shiftlearn.machines.expansion import Expansion
 from shiftlearn.oneclass.tasks import Tasks
 from shiftlearn.resources import memory_budget
 
-__all__ = ["Frame", "Mapped", "Model", "Points", "Pull", "UncertainRows"]
+__all__ = ["Frame", "Model", "Points", "Pull", "Shifts", "UncertainRows"]
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.intp]
@@ -81,6 +81,11 @@ class Pull:
 class UncertainRows(Protocol):
     """What the alternation asks of the rows."""
 
+    @property
+    def positive(self) -> bool:
+        """Whether the kernel is positive semidefinite, so that each round's problem is convex."""
+        ...
+
     def operator(self) -> Any:
         """K of the corrected rows, for the solver."""
         ...
@@ -103,6 +108,10 @@ class UncertainRows(Protocol):
 
     def scores_at(self, model: Model, other: Self) -> Floats:
         """The same at the corrected places of ``other``."""
+        ...
+
+    def observed_values(self, rows: Ints, support: Ints) -> Floats:
+        """k(x_i, x̄_j) for ``rows`` at their observed places and the corrected rows ``support``."""
         ...
 
     def scorer(self, model: Model) -> Any:
@@ -132,6 +141,11 @@ class Points:
     def of(cls, kernel: Kernel, X: Any, frame: Frame) -> Points:
         """The rows where they were observed."""
         return cls(kernel, X, frame, None, X)
+
+    @property
+    def positive(self) -> bool:
+        """That of the kernel."""
+        return self.kernel.positive
 
     def operator(self) -> Any:
         """K of the corrected rows."""
@@ -167,6 +181,15 @@ class Points:
     def scores_at(self, model: Model, other: Points) -> Floats:
         """The same at the corrected places of ``other``."""
         return self._scores(model, other.corrected)
+
+    def observed_values(self, rows: Ints, support: Ints) -> Floats:
+        """k(x_i, x̄_j)."""
+        if self.kernel.name == "precomputed":
+            return np.asarray(self.X[np.ix_(rows, support)], dtype=np.float64)
+        block = self.kernel.block(
+            self.X[rows], self.corrected[support], self.frame.dtype, self.frame.n_jobs
+        )
+        return np.asarray(block, dtype=np.float64)
 
     def scorer(self, model: Model) -> Any:
         """The decision function of all tasks."""
@@ -243,73 +266,3 @@ def _rbf_pull(kernel: Kernel, coef: Floats, Z: Any, X: Any, frame: Frame) -> tup
     own = sums[:, d]
     u = sums[:, :d] - own[:, None] * X
     return u, sums[:, d + 1] + own * np.linalg.norm(X, axis=1)
-
-
-@dataclass(frozen=True)
-class Mapped:
-    """Rows under a feature map z(x): displaced in the input space, through the map's Jacobian."""
-
-    features: Any
-    X: Any
-    frame: Frame
-    shift: Floats | None = None
-    Z: Any = None
-
-    @classmethod
-    def of(cls, features: Any, X: Any, frame: Frame) -> Mapped:
-        """The rows where they were observed."""
-        return cls(features, X, frame, None, features.transform(X))
-
-    def operator(self) -> Any:
-        """The linear kernel of the features of the corrected rows."""
-        return by_weights(self.Z, self.frame.n_jobs)
-
-    def pull(self, model: Model) -> Pull:
-        """Jacobian of the map, transposed, times the weights of the row's task."""
-        w, u = self.weights(model), np.empty(self.X.shape)
-        for task, rows in self.frame.chunks(w.shape[1] + self.X.shape[1]):
-            u[rows] = self.features.pullback(self.X[rows], w[task])
-        norms = np.linalg.norm(u, axis=1)
-        norms[norms <= 1e-12 * norms.max()] = 0.0
-        return Pull(norms, u)
-
-    def moved(self, pull: Pull, lengths: Floats) -> Mapped:
-        """The rows at their observed places plus ``lengths`` along the pull."""
-        return self._at(pull.parts * pull.steps(lengths)[:, None])
-
-    def keeping(self, old: Mapped, keep: NDArray[np.bool_]) -> Mapped:
-        """These rows, but where ``keep`` says so those of ``old``."""
-        assert self.shift is not None
-        before = 0.0 if old.shift is None else old.shift
-        return self._at(np.where(keep[:, None], before, self.shift))
-
-    def observed_scores(self, model: Model) -> Floats:
-        """Each row's own score at its observed place."""
-        return self._scores(model, self.features.transform(self.X))
-
-    def scores_at(self, model: Model, other: Mapped) -> Floats:
-        """The same at the corrected places of ``other``."""
-        return self._scores(model, other.Z)
-
-    def scorer(self, model: Model) -> LinearScores:
-        """The decision function of all tasks."""
-        return LinearScores(self.weights(model), np.zeros(len(model.coef)), self.features)
-
-    def support(self, rows: Ints) -> Any:
-        """The corrected rows ``rows``."""
-        return self.X[rows] if self.shift is None else self.X[rows] + self.shift[rows]
-
-    def displaced(self) -> Shifts:
-        """Δx as it is."""
-        return Shifts(self.shift, self.X.shape)
-
-    def weights(self, model: Model) -> Floats:
-        """w_t in the space of the features, one row a task."""
-        return np.asarray((self.Z[model.support].T @ model.coef.T).T, dtype=np.float64)
-
-    def _at(self, shift: Floats) -> Mapped:
-        return replace(self, shift=shift, Z=self.features.transform(self.X + shift))
-
-    def _scores(self, model: Model, Z: Any) -> Floats:
-        scores = np.asarray(Z @ self.weights(model).T)
-        return scores[np.arange(len(scores)), self.frame.tasks.of_row]

@@ -57,6 +57,11 @@ class Span:
         n, none = len(inner.norms), np.zeros((len(inner.norms), 0))
         return cls(kernel, inner, frame, np.ones(n), np.zeros(0, np.intp), none, none, inner.norms)
 
+    @property
+    def positive(self) -> bool:
+        """That of the kernel."""
+        return self.kernel.positive
+
     def operator(self) -> SpanOperator:
         """K of the corrected rows."""
         return SpanOperator(self)
@@ -75,9 +80,10 @@ class Span:
         out += self.mix[rows] @ (self.scale[right, None] * self.cross[right]).T
         return out
 
-    def observed_products(self, rows: slice, columns: Ints) -> Floats:
+    def observed_products(self, rows: slice | Ints, columns: Ints) -> Floats:
         """x_i · x̄_j."""
-        out = self.inner.block(np.arange(rows.start, rows.stop), columns)
+        chosen = np.arange(rows.start, rows.stop) if isinstance(rows, slice) else rows
+        out = self.inner.block(chosen, columns)
         if len(self.basis):
             out *= self.scale[columns]
             out += self.cross[rows] @ self.mix[columns].T
@@ -118,12 +124,13 @@ class Span:
         """Each row's own score at its observed place."""
         scores = np.empty(len(self.scale))
         for task, rows in self.frame.chunks(2 * len(model.support)):
-            products = self.observed_products(rows, model.support)
-            values = self.kernel.from_products(
-                products, self.inner.norms[rows], self.norms[model.support]
-            )
-            scores[rows] = values @ model.coef[task]
+            scores[rows] = self.observed_values(rows, model.support) @ model.coef[task]
         return scores
+
+    def observed_values(self, rows: slice | Ints, support: Ints) -> Floats:
+        """k(x_i, x̄_j)."""
+        products = self.observed_products(rows, support)
+        return self.kernel.from_products(products, self.inner.norms[rows], self.norms[support])
 
     def scores_at(self, model: Model, other: Span) -> Floats:
         """The same at the corrected places of ``other``, whose basis holds this one."""

@@ -230,7 +230,7 @@ def _per_task(name: str, value: Any, tasks: Tasks, labels: NDArray[np.int64]) ->
 
 
 def _number(name: str, value: Any) -> float:
-    if is_real(value):
+    if is_real(value) and not math.isnan(value):
         return float(value)
     raise ValueError(f"{name} must be a number, a value for each task, or a dict, got {value!r}.")
 

@@ -47,8 +47,9 @@ from shiftlearn.oneclass.alternation import Outcome, Program, Rules, Settings, a
 from shiftlearn.oneclass.bounds import bound_scores
 from shiftlearn.oneclass.checks import not_negative, one_of, whole_number
 from shiftlearn.oneclass.linear_rows import LinearRows
-from shiftlearn.oneclass.offsets import optimal_offsets
-from shiftlearn.oneclass.rows import Frame, Mapped, Points, UncertainRows
+from shiftlearn.oneclass.mapped_rows import Mapped
+from shiftlearn.oneclass.offsets import LEAST_SHARE, left_out_scores, optimal_offsets
+from shiftlearn.oneclass.rows import Frame, Points, UncertainRows
 from shiftlearn.oneclass.span import Span
 from shiftlearn.oneclass.tasks import (
     Tasks,
@@ -64,6 +65,7 @@ __all__ = ["UncertainOneClassTransferSVM"]
 
 Floats = NDArray[np.float64]
 
+_GUESSED = 0.25  # share of the neighbour distance that rows move by where nothing else is known
 _REQUEST = {"sample_domain": True, "allow_source": True}
 
 
@@ -110,12 +112,14 @@ class UncertainOneClassTransferSVM(OutlierMixin, Machine):
         given.
     n_neighbors : int, float or "own", default=0.1
         How many neighbours: a number, a share of the target's rows, or a tenth of each task's own.
-    offset : {"observed", "corrected"}, default="observed"
-        Whether ρ is placed at the scores of the rows where they were observed or, as printed in
-        the paper, where they were moved to; the latter rejects nearly everything where δ is
-        comparable to the spread of the class.
-    delta_scale : float, default=1.0
-        Factor on all δ.
+    offset : {"auto", "left-out", "observed", "corrected"}, default="auto"
+        At whose scores ρ is placed: those of the rows where they were observed ("observed"), the
+        same as if each row had been left out ("left-out": the nominal share of rows to come, and
+        at least one in twenty, lies outside), or, as printed in the paper, those of the rows where
+        they were moved to ("corrected"), which rejects nearly everything where δ is comparable to
+        the spread of the class. "auto" is "left-out", and the paper's where no row is uncertain.
+    delta_scale : "auto" or float, default="auto"
+        Factor on all δ; "auto" is 0.25 where offset="auto" and δ comes from the neighbours, else 1.
     update : {"all", "slack", "minimal"}, default="all"
         Move every row by δ, those with a slack alone, or those by no more than the slack asks for.
     safeguard : bool, default=False
@@ -202,8 +206,8 @@ class UncertainOneClassTransferSVM(OutlierMixin, Machine):
         reg: Any = "auto",
         uncertainty: Any = "knn",
         n_neighbors: int | float | str = 0.1,
-        offset: str = "observed",
-        delta_scale: float = 1.0,
+        offset: str = "auto",
+        delta_scale: float | str = "auto",
         update: str = "all",
         safeguard: bool = False,
         round_tol: float = 0.1,
@@ -377,7 +381,7 @@ class UncertainOneClassTransferSVM(OutlierMixin, Machine):
     # -- from parameters to a problem ------------------------------------------------------------
 
     def _check_rules(self) -> Rules:
-        one_of("offset", self.offset, ("observed", "corrected"))
+        one_of("offset", self.offset, ("auto", "left-out", "observed", "corrected"))
         one_of("update", self.update, ("all", "slack", "minimal"))
         round_tol = not_negative("round_tol", self.round_tol, upto=math.inf)
         most = whole_number("max_rounds", self.max_rounds, 1)
@@ -404,13 +408,24 @@ class UncertainOneClassTransferSVM(OutlierMixin, Machine):
         per_row = row_costs(costs, weights, tasks)
         check_feasible(costs, per_row, tasks)
         penalty = penalties(self.reg, costs, by_share, tasks)
-        scale = not_negative("delta_scale", self.delta_scale)
-        bounds = scale * bound_scores(
+        bounds = self._scale() * bound_scores(
             self.uncertainty, self.n_neighbors, X, tasks,
             memory_limit=self.memory_limit, n_jobs=self.n_jobs,
         )  # fmt: skip
         self.costs_, self.reg_ = costs, penalty
         return Program.of(tasks, per_row, penalty, bounds)
+
+    def _scale(self) -> float:
+        if not (isinstance(self.delta_scale, str) and self.delta_scale == "auto"):
+            return not_negative("delta_scale", self.delta_scale)
+        guessed = isinstance(self.uncertainty, str)
+        return _GUESSED if guessed and self.offset == "auto" else 1.0
+
+    def _offset(self) -> str:
+        """Where the offsets are placed."""
+        if self.offset != "auto":
+            return self.offset
+        return "observed" if self.uncertainty is None else "left-out"
 
     def _uncertain_rows(self, X: Any, tasks: Tasks, settings: Settings) -> UncertainRows:
         """The rows in the form that suits their kernel and their shape."""
@@ -463,8 +478,7 @@ class UncertainOneClassTransferSVM(OutlierMixin, Machine):
         tasks, rows, model = program.tasks, found.rows, found.model
         moved = len(found.history) > 1
         observed = rows.observed_scores(model) if moved else found.scores
-        placed = observed if self.offset == "observed" else found.scores
-        self.offsets_, self.offset_intervals_ = optimal_offsets(placed, program.costs, tasks)
+        self.offsets_, self.offset_intervals_ = self._offsets(found, program, observed)
         self.offset_ = float(self.offsets_[-1])
         self.tasks_, self._tasks = tasks.labels, tasks
         self.support_ = tasks.index[model.support]
@@ -479,8 +493,19 @@ class UncertainOneClassTransferSVM(OutlierMixin, Machine):
         self.certificate_ = found.certificate
         self.n_iter_ = max(1, found.certificate.n_iter)
         self._scores, self._displaced = rows.scorer(model), rows.displaced()
-        self._rejected = float((observed[tasks.rows(tasks.target)] <= self.offset_).mean())
+        near = self.tol * float(np.abs(observed).max())  # as near as the scores are known
+        target = observed[tasks.rows(tasks.target)]
+        self._rejected = float((target < self.offset_ - near).mean())
         self._degenerate = found.degenerate
+
+    def _offsets(self, found: Outcome, program: Program, observed: Floats) -> tuple[Floats, Floats]:
+        place, tasks = self._offset(), program.tasks
+        if place == "left-out" and not found.degenerate:
+            factors = program.table.diagonal()
+            left = left_out_scores(found.rows, found.alpha, observed, factors, tasks)
+            return optimal_offsets(left, program.costs, tasks, LEAST_SHARE)
+        scores = found.scores if place == "corrected" else observed
+        return optimal_offsets(scores, program.costs, tasks)
 
     def _warn(self) -> None:
         """Say what is doubtful about the answer."""
