@@ -11,6 +11,7 @@ void bind_working_set(nb::module_ &);
 void bind_linear(nb::module_ &);
 void bind_batch(nb::module_ &);
 void bind_platt(nb::module_ &);
+void bind_prototypes(nb::module_ &);
 }  // namespace shiftlearn
 
 NB_MODULE(_core, m) {
@@ -23,4 +24,5 @@ NB_MODULE(_core, m) {
     shiftlearn::bind_linear(m);
     shiftlearn::bind_batch(m);
     shiftlearn::bind_platt(m);
+    shiftlearn::bind_prototypes(m);
 }

@@ -15,6 +15,8 @@ __version__ = "0.1.0.dev0"
 _HOME = {
     "CovariateShiftLogisticRegression": "covariate.joint",
     "covariate_shift_path": "covariate.path",
+    "ExemplarSVC": "prototypes.svc",
+    "PrototypeSVC": "prototypes.svc",
     "LMProjSVC": "alignment.lmproj",
     "LocallyWeightedEnsemble": "alignment.ensemble",
     "CDCSClassifier": "alignment.spectral",
@@ -92,6 +94,8 @@ if TYPE_CHECKING:
     from shiftlearn.plot import DecisionRegionDisplay as DecisionRegionDisplay
     from shiftlearn.tabular.preprocessor import tabular_preprocessor as tabular_preprocessor
     from shiftlearn.trust.committee import ShiftCommittee as ShiftCommittee
+    from shiftlearn.prototypes.svc import ExemplarSVC as ExemplarSVC
+    from shiftlearn.prototypes.svc import PrototypeSVC as PrototypeSVC
     from shiftlearn.views import CoralMapper as CoralMapper
     from shiftlearn.views import DomainStandardizer as DomainStandardizer
     from shiftlearn.views import MongeMapper as MongeMapper

@@ -66,6 +66,64 @@ def fit_platt(
     n_iter: Any,
     n_threads: int,
 ) -> None: ...
+def prototype_vote(
+    values: Any,
+    columns: Any,
+    pointers: Any,
+    n_columns: int,
+    coef: Any,
+    figures: Any,
+    order: Any,
+    starts: Any,
+    every: bool,
+    sums: Any,
+    largest: Any,
+    fires: Any,
+    n_threads: int,
+) -> None: ...
+def prototype_shift(
+    values: Any,
+    columns: Any,
+    pointers: Any,
+    n_columns: int,
+    coef: Any,
+    figures: Any,
+    order: Any,
+    starts: Any,
+    exemplar: Any,
+    codes: Any,
+    own: bool,
+    rate: float,
+    key: int,
+    from_row: int,
+    to_row: int,
+    claims: Any,
+    counts: Any,
+    n_threads: int,
+) -> NDArray[np.int64]: ...
+def prototype_pairs(
+    values: Any,
+    columns: Any,
+    pointers: Any,
+    n_columns: int,
+    coef: Any,
+    bias: Any,
+    starts: Any,
+    rows: Any,
+    out: Any,
+    n_threads: int,
+) -> None: ...
+def prototype_negatives(
+    values: Any,
+    columns: Any,
+    pointers: Any,
+    n_columns: int,
+    codes: Any,
+    exemplars: Any,
+    k: int,
+    answer: Any,
+    n_threads: int,
+) -> None: ...
 
 class Rows:
     @overload

@@ -1,0 +1,1 @@
+"""Classes in scattered regions: ensembles of linear machines, one for each region."""

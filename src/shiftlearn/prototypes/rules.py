@@ -1,0 +1,68 @@
+"""What the description of prototype machines leaves open, and how each reading of it decides.
+
+The algorithm (exemplar machines, negatives, shifts, choice on held-out rows) is the same in every
+reading; a `Rules` object holds the decisions on which readers differ. It is private: users choose
+a ``reading``, studies vary single decisions.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+__all__ = ["READINGS", "Rules", "rules_of"]
+
+
+@dataclass(frozen=True, slots=True)
+class Rules:
+    """Decisions of one reading; the defaults are those of ``reading="spec"``.
+
+    Attributes
+    ----------
+    stratified : bool
+        Whether every class gives its share to the held-out rows.
+    later : bool
+        Of equally accurate iterates keep the latest (else the earliest).
+    own_claims : bool
+        Whether an exemplar may claim itself in a shift.
+    drop : {"unclaimed", "silent", "silent-same", "silent-others"}
+        The models that a shift removes: those that claimed no row; that fire on no row at all; on
+        no row of their class; on no row but their exemplar.
+    keep_classes : bool
+        Whether a class always keeps one model.
+    calibration : {"capped", "uncapped", "votes", "fixed"}
+        Platt's sigmoid evaluated at most at the largest training score; anywhere; every firing
+        model counts 1; the sigmoid with A = -1, B = 0.
+    every_vote : bool
+        Add up all models instead of the firing ones.
+    local_costs : bool
+        C divided by the squared distance of the exemplar to its nearest negative.
+    balanced : bool
+        Both sides of every machine weigh the same.
+    refit : bool
+        Train once more on all rows, for the chosen number of shifts.
+    """
+
+    stratified: bool = True
+    later: bool = True
+    own_claims: bool = False
+    drop: str = "unclaimed"
+    keep_classes: bool = True
+    calibration: str = "capped"
+    every_vote: bool = False
+    local_costs: bool = False
+    balanced: bool = False
+    refit: bool = False
+
+
+_SPEC = Rules()
+_LITERAL = Rules(later=False, own_claims=True, drop="silent", keep_classes=False)
+_DEFAULT = Rules()
+
+READINGS = {"default": _DEFAULT, "spec": _SPEC, "literal": _LITERAL}
+
+
+def rules_of(reading: str) -> Rules:
+    """Return the decisions of a reading."""
+    if not isinstance(reading, str) or reading not in READINGS:
+        raise ValueError(f"reading must be one of {sorted(READINGS)}, got {reading!r}.")
+    return READINGS[reading]
