@@ -92,10 +92,10 @@ if TYPE_CHECKING:
         UncertainOneClassTransferSVM as UncertainOneClassTransferSVM,
     )
     from shiftlearn.plot import DecisionRegionDisplay as DecisionRegionDisplay
-    from shiftlearn.tabular.preprocessor import tabular_preprocessor as tabular_preprocessor
-    from shiftlearn.trust.committee import ShiftCommittee as ShiftCommittee
     from shiftlearn.prototypes.svc import ExemplarSVC as ExemplarSVC
     from shiftlearn.prototypes.svc import PrototypeSVC as PrototypeSVC
+    from shiftlearn.tabular.preprocessor import tabular_preprocessor as tabular_preprocessor
+    from shiftlearn.trust.committee import ShiftCommittee as ShiftCommittee
     from shiftlearn.views import CoralMapper as CoralMapper
     from shiftlearn.views import DomainStandardizer as DomainStandardizer
     from shiftlearn.views import MongeMapper as MongeMapper

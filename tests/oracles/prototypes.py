@@ -1,8 +1,8 @@
 """Prototype SVM as a straight loop over the specification: every pair visited by Python.
 
 Rows are already scaled, ``y`` holds class numbers. A model is a dictionary: ``exemplar``,
-``label``, ``P`` and ``N`` (sets of rows), ``w``, ``b``, ``A``, ``B``, ``cap``. Each little machine is
-solved by scikit-learn's SVC (LIBSVM); its intercept is set by the rule of the specification.
+``label``, ``P`` and ``N`` (sets of rows), ``w``, ``b``, ``A``, ``B``, ``cap``. Each little machine
+is solved by scikit-learn's SVC (LIBSVM); its intercept follows the rule of the specification.
 """
 
 from __future__ import annotations

@@ -137,15 +137,7 @@ def _choose(
         for one in candidates:
             if one not in found:
                 options, tell = _options(s, *one, seed), _shift_told(told, phase)
-                found[one] = run(
-                    data,
-                    held,
-                    first.exemplars,
-                    s.n_shifts,
-                    options,
-                    first,
-                    _shift_told(told, phase),
-                )
+                found[one] = run(data, held, first.exemplars, s.n_shifts, options, first, tell)
         return max(found, key=lambda one: _merit(found[one]))
 
     costs, rates = _candidates(s, held)
