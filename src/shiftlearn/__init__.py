@@ -31,6 +31,7 @@ _HOME = {
     "AggregateSVC": "adaptation.aggregate",
     "Certificate": "certificates",
     "DomainKFold": "domains",
+    "DomainWhitener": "alignment.whitener",
     "LinearSVC": "machines.linear",
     "Nystroem": "features",
     "RandomFourier": "features",
@@ -69,6 +70,7 @@ if TYPE_CHECKING:
     from shiftlearn.alignment.path import alignment_path as alignment_path
     from shiftlearn.alignment.spectral import CDCSClassifier as CDCSClassifier
     from shiftlearn.alignment.transductive import TransductiveSVC as TransductiveSVC
+    from shiftlearn.alignment.whitener import DomainWhitener as DomainWhitener
     from shiftlearn.certificates import Certificate as Certificate
     from shiftlearn.covariate.joint import (
         CovariateShiftLogisticRegression as CovariateShiftLogisticRegression,

@@ -194,7 +194,7 @@ def test_labels_may_be_any_two_values(machine, labels):
 @both_machines
 def test_no_alignment_is_legal(machine, form):
     X, y, domain = shifted()
-    model = machine(alignment=0.0, form=form, **TIGHT).fit(X, y, sample_domain=domain)
+    model = machine(1.0, alignment=0.0, form=form, **TIGHT).fit(X, y, sample_domain=domain)
     K = gram(X, "rbf")
     G = K if form == "rkhs" else K @ K
     plain = {DAKSVC: SVC, LSDAKSVC: LSSVC}[machine](kernel="precomputed", tol=1e-9)

@@ -106,7 +106,7 @@ def test_weight_two_is_the_row_twice_in_the_loss(form):
     X, y, domain = shifted()
     weight = np.where(np.arange(len(X)) < 4, 2.0, 1.0)
     rows = np.concatenate([np.arange(4), np.arange(30)])
-    options = {"alignment": 20.0, "form": form, **TIGHT}
+    options = {"C": 1.0, "alignment": 20.0, "form": form, **TIGHT}
     terms = {"balance": 0.5, "lam0": 1 / 20, "form": form}
     K, signs = gram(X, "rbf"), np.where(y[rows] == 1, 1.0, -1.0)
     hinge = solve_hinge(K, domain, rows, signs, np.full(34, 1 / 20), **terms)

@@ -20,9 +20,9 @@ from shiftlearn.alignment.machine import (
     AlignedMachine,
     Answer,
     Prepared,
-    Strength,
     proved,
 )
+from shiftlearn.alignment.strength import Strength
 from shiftlearn.certificates import Event
 from shiftlearn.machines.multiclass import Task, split
 from shiftlearn.machines.spaces import HingeFit
@@ -47,20 +47,23 @@ class DAKSVC(AlignedMachine):
 
     Parameters
     ----------
-    C : float, default=1.0
-        C', the cost of a violated margin.
+    C : float or "auto", default="auto"
+        C', the cost of a violated margin. "auto" is 3 divided by the variance of the labelled rows
+        in the features as the metric shrinks them, so that it means the same at every alignment.
     balance : float in [0, 1], default=0.5
         λ: 0 compares means only (LMPROJ), 1 second moments only.
-    alignment : float, default=1e3
-        μ, the strength of the alignment; 0 is the plain machine in the same features.
-    form : {"coef", "rkhs"}, default="coef"
-        The features: "coef" z(x) = (k(x, x_1), ..., k(x, x_N)) over all N rows of ``fit``, as in
-        the paper; "rkhs" the points φ(x) of the kernel's space, as in a plain SVM.
+    alignment : float or "auto", default="auto"
+        μ, the strength of the alignment; 0 is the plain machine in the same features. "auto" is
+        10 / ‖Σ‖_F, Σ the covariance of the labelled rows in the features.
+    form : {"rkhs", "coef"}, default="rkhs"
+        The features: "rkhs" the points φ(x) of the kernel's space, as in a plain SVM; "coef"
+        z(x) = (k(x, x_1), ..., k(x, x_N)) over all N rows of ``fit``, as in the paper.
     kernel : {"rbf", "linear", "poly", "sigmoid", "laplacian", "precomputed"} or callable
         The kernel.
-    sigma : {"paper", "median"} or float, default="paper"
-        Bandwidth σ of the Gaussian kernel exp(-‖x - x'‖² / (2 (σ / bandwidth_ratio)²)): "paper" is
-        the root of the mean norm of the source rows, "median" the median distance between rows.
+    sigma : {"median", "paper"} or float, default="median"
+        Bandwidth σ of the Gaussian kernel exp(-‖x - x'‖² / (2 (σ / bandwidth_ratio)²)): "median" is
+        the median distance between rows of both domains, "paper" the root of the mean norm of the
+        source rows, which depends on the units: scale the columns first.
     bandwidth_ratio : float, default=1.0
         The paper's γ.
     gamma : float, "scale", "auto" or None, default=None
@@ -133,6 +136,14 @@ class DAKSVC(AlignedMachine):
     features_ : transformer
         The fitted map, with ``features``.
 
+    Notes
+    -----
+    The defaults are made for data that nobody tuned for: they mean the same in all units and at
+    all numbers of rows. The setting of the specification is one call away,
+    ``DAKSVC(alignment=1e3, C=1.0, form="coef", sigma="paper")``, and ``DAKSVC.from_paper`` takes
+    the paper's own parameters. For probabilities compose
+    :class:`~sklearn.calibration.CalibratedClassifierCV` (it is calibrated on the source).
+
     See Also
     --------
     LSDAKSVC : the same with squared errors; one linear system for all classes.
@@ -152,13 +163,13 @@ class DAKSVC(AlignedMachine):
 
     def __init__(
         self,
-        C: float | str = 1.0,
+        C: float | str = "auto",
         *,
         balance: float = 0.5,
-        alignment: float | str = 1e3,
-        form: str = "coef",
+        alignment: float | str = "auto",
+        form: str = "rkhs",
         kernel: str | Callable[..., ArrayLike] = "rbf",
-        sigma: str | float = "paper",
+        sigma: str | float = "median",
         bandwidth_ratio: float = 1.0,
         gamma: str | float | None = None,
         degree: int = 3,

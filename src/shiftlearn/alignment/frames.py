@@ -24,6 +24,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from shiftlearn.alignment.metric import Spectrum, Whitening
+from shiftlearn.alignment.strength import covariance_size
 from shiftlearn.alignment.terms import Contrasts
 from shiftlearn.kernels import Kernel, MatrixOperator
 from shiftlearn.machines.expansion import Expansion, LinearScores
@@ -50,6 +51,12 @@ _SMALL = 1000  # up to so many rows a Gram matrix is cheaper than sweeps over th
 
 class AlignedSpace(Protocol):
     """The machine's space at one (λ, μ)."""
+
+    alignment: float
+
+    def variance(self, weights: Floats) -> float:
+        """tr(TᵀΣT): the variance of the labelled rows, counted ``weights`` times, in the metric."""
+        ...
 
     def space(self, options: Options) -> Space:
         """The labelled rows as the solver of hinge machines sees them."""
@@ -87,6 +94,10 @@ class Frame(Protocol):
 
     spectrum: Any
 
+    def covariance_size(self, weights: Floats) -> float:
+        """‖Σ‖_F of the labelled rows, counted ``weights`` times, without any metric."""
+        ...
+
     def at(self, balance: float, alignment: float) -> AlignedSpace:
         """The space at λ = ``balance``, μ = ``alignment``."""
         ...
@@ -120,6 +131,10 @@ class ExplicitFrame:
             return self.spectrum.rotate(self.rows)
         return np.asarray(self.rows @ self.spectrum.rotate(self.root))
 
+    def covariance_size(self, weights: Floats) -> float:
+        """‖Σ‖_F of the labelled rows."""
+        return covariance_size(self.rotated, weights)
+
     def at(self, balance: float, alignment: float) -> ExplicitSpace:
         """The space at λ = ``balance``, μ = ``alignment``."""
         whitening = self.spectrum.whitening(balance, alignment)
@@ -144,6 +159,12 @@ class ExplicitSpace:
             return rotated
         dense = rotated.toarray() if sparse.issparse(rotated) else rotated
         return self.whitening.rows(dense)
+
+    def variance(self, weights: Floats) -> float:
+        """tr(TᵀΣT)."""
+        p = weights / weights.sum()
+        mean = np.asarray(p @ self.rows).ravel()
+        return float(p @ Kernel("linear").diagonal(self.rows) - mean @ mean)
 
     def space(self, options: Options) -> Space:
         """A Gram matrix where the rows are few or narrow it is not, else the rows themselves."""

@@ -45,9 +45,9 @@ class LMProjSVC(DAKSVC):
         μ = 2 λ_L, the strength of the alignment; 0 is the plain machine.
     kernel : {"rbf", "linear", "poly", "sigmoid", "laplacian", "precomputed"} or callable
         The kernel.
-    sigma : {"paper", "median"} or float, default="paper"
-        Bandwidth of "rbf": "paper" is the square root of the mean norm of the source rows (scale
-        the columns first), "median" the median distance between rows of both domains.
+    sigma : {"median", "paper"} or float, default="median"
+        Bandwidth of "rbf": "median" is the median distance between rows of both domains, "paper"
+        the square root of the mean norm of the source rows (scale the columns first).
     bandwidth_ratio : float, default=1.0
         γ; the bandwidth is sigma / γ.
     gamma : {"scale", "auto"}, float or None, default=None
@@ -106,7 +106,7 @@ class LMProjSVC(DAKSVC):
         *,
         alignment: float = 1.0,
         kernel: str | Callable[..., ArrayLike] = "rbf",
-        sigma: str | float = "paper",
+        sigma: str | float = "median",
         bandwidth_ratio: float = 1.0,
         gamma: str | float | None = None,
         degree: int = 3,

@@ -24,6 +24,7 @@ from scipy import sparse
 from scipy.linalg import cho_factor, eigh, solve_triangular
 
 from shiftlearn.alignment.frames import Scores, expansion
+from shiftlearn.alignment.strength import kernel_covariance_size
 from shiftlearn.alignment.terms import Contrasts
 from shiftlearn.kernels import Kernel, MatrixOperator
 from shiftlearn.machines.spaces import KernelSpace, Options, Space
@@ -93,7 +94,11 @@ class LowRankFrame:
         inner = np.eye(len(scale)) + scale[:, None] * columns.inner * scale
         lower = cho_factor(inner, lower=True)[0]
         middle = scale[:, None] * solve_triangular(lower, np.eye(len(scale)), lower=True).T
-        return LowRankSpace(self, middle, squares, alignment * balance * columns.cut)
+        return LowRankSpace(self, middle, squares, alignment * balance * columns.cut, alignment)
+
+    def covariance_size(self, weights: Floats) -> float:
+        """‖Σ‖_F of the labelled rows."""
+        return kernel_covariance_size(self.base, weights)
 
 
 @dataclass
@@ -104,11 +109,17 @@ class LowRankSpace:
     middle: Floats
     squares: Floats
     cut: float
+    alignment: float
 
     @cached_property
     def factor(self) -> Floats:
         """What is taken away from the Gram matrix, as a factor."""
         return np.asarray(self.frame.spectrum.images[self.frame.labelled] @ self.middle)
+
+    def variance(self, weights: Floats) -> float:
+        """tr(TᵀΣT)."""
+        p = weights / weights.sum()
+        return float(p @ self.gram.diagonal() - p @ self.values(p[:, None])[:, 0])
 
     def space(self, options: Options) -> Space:
         """The Gram matrix, stored where it is small."""

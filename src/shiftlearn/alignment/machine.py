@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import numbers
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Self
@@ -20,6 +19,7 @@ from shiftlearn.alignment.prepare import (
     aligned_rows,
     build_frame,
 )
+from shiftlearn.alignment.strength import Strength, check_strength
 from shiftlearn.certificates import Certificate, Event, warn_unless_converged
 from shiftlearn.domains import DomainClassifierMixin, warn_no_target
 from shiftlearn.kernels import Kernel
@@ -35,26 +35,11 @@ from shiftlearn.machines.formulations import combine
 from shiftlearn.machines.multiclass import vote_scores
 from shiftlearn.machines.spaces import Options
 
-__all__ = ["AlignedMachine", "Answer", "Prepared", "Strength", "proved"]
+__all__ = ["AlignedMachine", "Answer", "Prepared", "proved"]
 
 Floats = NDArray[np.float64]
 
 _FORMS = ("coef", "rkhs")
-
-
-@dataclass(frozen=True)
-class Strength:
-    """λ, μ, and the costs of source and (None: unread) target labels, all as numbers."""
-
-    balance: float
-    alignment: float
-    C: float
-    C_target: float | None
-
-    @property
-    def scatter(self) -> bool:
-        """Whether second moments are needed."""
-        return self.balance > 0 and self.alignment != 0
 
 
 @dataclass(frozen=True)
@@ -129,8 +114,8 @@ class AlignedMachine(DomainClassifierMixin, Machine):
             strength = self._strength()
             rows = self._rows(X, y, sample_domain, sample_weight)
             prepared = self._prepare(rows, strength.scatter)
-            strength = self._in_force(strength, prepared)
-            aligned = prepared.frame.at(strength.balance, strength.alignment)
+            aligned = prepared.frame.at(strength.balance, self._alignment(strength, prepared))
+            strength = self._in_force(strength, aligned, rows)
             answer = self._solve(prepared, strength, aligned)
             self._adopt(prepared, strength, aligned, answer)
         if not rows.has_target:
@@ -249,9 +234,21 @@ class AlignedMachine(DomainClassifierMixin, Machine):
         best = scores > 0 if scores.ndim == 1 else scores.argmax(axis=1)
         return np.asarray(self.classes_[best.astype(np.intp)])
 
-    def _in_force(self, strength: Strength, prepared: Prepared) -> Strength:
+    def _alignment(self, strength: Strength, prepared: Prepared) -> float:
+        """μ as a number."""
+        if strength.alignment is not None:
+            return strength.alignment
+        rows = prepared.rows
+        return strength.resolved_alignment(
+            prepared.frame.covariance_size(rows.weights) if rows.has_target else None
+        )
+
+    def _in_force(self, strength: Strength, aligned: AlignedSpace, rows: AlignedRows) -> Strength:
         """The strength with numbers in place of rules."""
-        return strength
+        C = strength.C
+        if C is None:
+            C = strength.resolved_cost(aligned.variance(rows.weights))
+        return replace(strength, alignment=aligned.alignment, C=C)
 
     def _strength(self) -> Strength:
         """The checked numbers of this estimator."""
@@ -262,13 +259,7 @@ class AlignedMachine(DomainClassifierMixin, Machine):
         if self.rank is not None:
             check_number("rank", self.rank)
         check_number("tol", self.tol)
-        C_target = None if self.C_target is None else check_number("C_target", self.C_target)
-        return Strength(
-            _between("balance", self.balance, 1.0),
-            _between("alignment", self.alignment, math.inf),
-            check_number("C", self.C),
-            C_target,
-        )
+        return check_strength(self)
 
     def _rows(self, X: Any, y: Any, sample_domain: Any, sample_weight: Any) -> AlignedRows:
         return aligned_rows(
@@ -313,6 +304,8 @@ class AlignedMachine(DomainClassifierMixin, Machine):
     ) -> None:
         """Set the fitted attributes; nothing before this line has touched the estimator."""
         rows = prepared.rows
+        assert strength.C is not None and strength.alignment is not None
+        self.__dict__.pop("_stream", None)
         self.classes_ = rows.classes
         self.C_, self.alignment_ = strength.C, strength.alignment
         self.kernel_, self.sigma_ = prepared.kernel, prepared.sigma
@@ -330,16 +323,6 @@ class AlignedMachine(DomainClassifierMixin, Machine):
         self.support_ = scores.index if isinstance(scores, Expansion) else rows.labelled
         if prepared.features is not None:
             self.features_ = prepared.features
-
-
-def _between(name: str, value: Any, most: float) -> float:
-    """A finite number with 0 <= value <= most."""
-    if issubclass(type(value), numbers.Real) and type(value) is not bool:
-        number = float(value)
-        if math.isfinite(number) and 0.0 <= number <= most:
-            return number
-    bound = "" if math.isinf(most) else f" and <= {most:g}"
-    raise ValueError(f"{name} must be a finite number >= 0{bound}, got {value!r}.")
 
 
 def proved(certificates: Sequence[Certificate], slack: Floats) -> tuple[Certificate, ...]:

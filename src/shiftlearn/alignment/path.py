@@ -17,7 +17,8 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import clone
 from sklearn.model_selection import ParameterGrid
 
-from shiftlearn.alignment.machine import AlignedMachine, Answer, Prepared, Strength
+from shiftlearn.alignment.machine import AlignedMachine, Answer, Prepared
+from shiftlearn.alignment.strength import Strength
 from shiftlearn.certificates import warn_unless_converged
 from shiftlearn.domains import warn_no_target
 from shiftlearn.machines.base import check_predict_rows
@@ -186,6 +187,7 @@ class _Work:
         # Wrong parameters anywhere in the grid are refused before any work.
         self.models = [clone(template).set_params(**one) for one in settings]
         self.strengths: list[Strength] = [model._strength() for model in self.models]
+        self.alignments: dict[int, float] = {}
         self.done = self.n_frames = self.n_metrics = 0
 
     def run(self) -> AlignmentPath:
@@ -193,6 +195,8 @@ class _Work:
         everything = range(len(self.settings))
         for group in _grouped(everything, lambda k: _key(self.settings[k], _METRIC + _COSTS)):
             prepared = self._prepare(group)
+            for k in group:
+                self.alignments[k] = self.models[k]._alignment(self.strengths[k], prepared)
             for same in _grouped(group, self._metric):
                 self._solve(same, prepared)
         return AlignmentPath(
@@ -212,18 +216,18 @@ class _Work:
             model.n_features_in_ = first.n_features_in_
             if hasattr(first, "feature_names_in_"):
                 model.feature_names_in_ = first.feature_names_in_
-            self.strengths[k] = model._in_force(self.strengths[k], prepared)
         return prepared
 
     def _metric(self, k: int) -> tuple[float, float]:
-        return self.strengths[k].balance, self.strengths[k].alignment
+        return self.strengths[k].balance, self.alignments[k]
 
     def _solve(self, places: list[int], prepared: Prepared) -> None:
-        strength = self.strengths[places[0]]
-        aligned = prepared.frame.at(strength.balance, strength.alignment)
+        aligned = prepared.frame.at(*self._metric(places[0]))
         self.n_metrics += 1
+        for k in places:
+            self.strengths[k] = self.models[k]._in_force(self.strengths[k], aligned, prepared.rows)
         before: tuple[Answer, Strength] | None = None
-        for k in sorted(places, key=lambda k: self.strengths[k].C):
+        for k in sorted(places, key=lambda k: self.strengths[k].C or 0.0):
             model, strength = self.models[k], self.strengths[k]
             start = None if before is None else _scaled(*before, strength)
             answer = model._solve(prepared, strength, aligned, start)
@@ -237,7 +241,7 @@ class _Work:
 
 def _scaled(answer: Answer, old: Strength, new: Strength) -> Answer | None:
     """a · C₂ / C₁ is feasible for C₂ and near its answer; with two costs it need not be."""
-    if old.C_target is not None:
+    if old.C_target is not None or old.C is None or new.C is None:
         return None
     return replace(answer, coef=answer.coef * (new.C / old.C))
 

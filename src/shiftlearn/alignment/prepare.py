@@ -86,8 +86,9 @@ class AlignedRows:
         """Whether there is a target row."""
         return bool((self.domain < 0).any())
 
-    def costs(self, C: float, C_target: float | None) -> Floats:
-        """The cost of each labelled row."""
+    def costs(self, C: float | None, C_target: float | None) -> Floats:
+        """The cost of each labelled row, C by now a number."""
+        assert C is not None
         return np.where(self.from_target, C if C_target is None else C_target, C) * self.weights
 
 

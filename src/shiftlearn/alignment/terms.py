@@ -173,6 +173,18 @@ class DomainMoments:
             self.domains.setdefault(label, Moments()).merge(moments)
         return self
 
+    def copy(self) -> DomainMoments:
+        """The same sums, independent of these."""
+        return DomainMoments().merge(self)
+
+    def source_covariance_size(self) -> float:
+        """‖Σ‖_F of the rows of all sources together."""
+        source = Moments()
+        for label, moments in sorted(self.domains.items()):
+            if label >= 0:
+                source.merge(moments)
+        return float(np.linalg.norm(source.finish().covariance))
+
     @property
     def has_source(self) -> bool:
         """Whether a source row was seen."""
