@@ -34,7 +34,12 @@ __all__ = [
     "study",
 ]
 
-_MODULES = ("ground_floor",)
+_MODULES = (
+    "ground_floor",
+    "covariate_synthetic",
+    "covariate_landmine",
+    "covariate_text",
+)
 
 
 def studies() -> dict[str, Study]:
