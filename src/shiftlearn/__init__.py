@@ -78,8 +78,8 @@ if TYPE_CHECKING:
     )
     from shiftlearn.covariate.logistic_ratio import LogisticRatio as LogisticRatio
     from shiftlearn.covariate.logistic_ratio import SelectionBiasRatio as SelectionBiasRatio
-    from shiftlearn.covariate.path import covariate_shift_path as covariate_shift_path
     from shiftlearn.covariate.matching import KernelMeanMatching as KernelMeanMatching
+    from shiftlearn.covariate.path import covariate_shift_path as covariate_shift_path
     from shiftlearn.domains import DomainKFold as DomainKFold
     from shiftlearn.domains import SourceTargetSplit as SourceTargetSplit
     from shiftlearn.domains import stack_domains as stack_domains
