@@ -205,3 +205,12 @@ def test_wrong_parameters_change_nothing(parameters, message):
 def test_before_fit():
     with pytest.raises(NotFittedError):
         LinearSVC().predict(np.zeros((1, 2)))
+
+
+@pytest.mark.parametrize("n", [2000, 20_000])
+def test_correlated_columns_of_several_sizes_converge(n):
+    """Newton rounds need more steps than their gradients show; stopping them early ruined these."""
+    X, y = make_classification(n, 50, n_informative=20, flip_y=0.05, random_state=0)
+    model = LinearSVC().fit(X, y)
+    assert model.certificate_.converged
+    assert model.n_iter_ < 200

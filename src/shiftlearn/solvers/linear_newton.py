@@ -26,7 +26,7 @@ __all__ = ["refine"]
 
 _SHRINK = 0.1
 _ROUNDS = 40
-_STALLED = 6  # steps without progress: what is left is rounding
+_STALLED = 20  # steps without a smaller gradient: what is left is rounding
 _NEAR = 0.02  # δ of the first round from a good start, in units of the usual one
 _DENSE = 2000  # largest system that is factorised
 
