@@ -1,4 +1,4 @@
-"""The covariate-shift studies in small: cells run, figures are right, costs come from other rows."""
+"""The covariate-shift studies in small: costs come from other rows, figures are right."""
 
 import numpy as np
 import pytest
