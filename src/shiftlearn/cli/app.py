@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from shiftlearn.cli import errors
+from shiftlearn.cli import errors, methods
 
 __all__ = ["run"]
 
@@ -18,10 +18,15 @@ _EPILOG = (
 app = typer.Typer(
     help="Classifiers that keep working when the data move.",
     epilog=_EPILOG,
-    add_completion=False,
+    add_completion=True,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
+_FORMS = "CSV, Parquet, libsvm, a folder of Parquet, - for standard input"
+Trust = Annotated[
+    list[str] | None,
+    typer.Option("--trust", metavar="CLASS", help="A class of another package in the model."),
+]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON document and nothing else.")]
 
 
@@ -112,12 +117,132 @@ def study(
 
 @app.command()
 def info(
+    model: Annotated[
+        str | None, typer.Argument(metavar="MODEL", help="A model file; without it this machine.")
+    ] = None,
     verify: Annotated[
         bool, typer.Option("--verify", help="Compare the data files with their checksums.")
     ] = False,
     json: Json = False,
 ) -> None:
-    """Versions, instruction set, threads, BLAS and folders: what to put into a bug report."""
+    """What a model file holds; without one: versions, threads, BLAS, folders, for a bug report."""
+    if model is not None:
+        from shiftlearn.cli import models
+
+        models.info(model, as_json=json)
+        return
     from shiftlearn.cli import info as work
 
     work.show(verify=verify, as_json=json)
+
+
+@app.command(help=methods.fit_help())
+def fit(
+    source: Annotated[
+        str | None, typer.Argument(metavar="SOURCE", help=f"Labelled rows: {_FORMS}.")
+    ] = None,
+    target: Annotated[
+        str | None,
+        typer.Argument(metavar="TARGET", help="Rows of where the model will work, if you have."),
+    ] = None,
+    label: Annotated[
+        str | None, typer.Option("--label", "-l", help="Column that holds the labels.")
+    ] = None,
+    method: Annotated[
+        str | None, typer.Option("--method", "-m", help="One of those below; adapt without it.")
+    ] = None,
+    output: Annotated[
+        str | None, typer.Option("--output", "-o", help="Model file; .skops is customary.")
+    ] = None,
+    settings: Annotated[
+        list[str] | None,
+        typer.Option("--set", metavar="NAME=VALUE", help="A parameter of the method; repeatable."),
+    ] = None,
+    normal: Annotated[
+        str | None, typer.Option("--normal", help="One class: the label of normal source rows.")
+    ] = None,
+    config: Annotated[
+        str | None, typer.Option("--config", "-c", help="TOML file with any of these.")
+    ] = None,
+    json: Json = False,
+) -> None:
+    from shiftlearn.cli import models
+
+    given = {
+        "source": source, "target": target, "label": label, "method": method, "output": output,
+        "normal": normal,
+    }  # fmt: skip
+    models.fit(given, settings or [], config, as_json=json)
+
+
+@app.command()
+def predict(
+    model: Annotated[str, typer.Argument(help="File that fit wrote.")],
+    data: Annotated[str, typer.Argument(help=f"Rows to predict: {_FORMS}.")],
+    output: Annotated[
+        str, typer.Option("--output", "-o", help=".csv, .tsv or .parquet; - is standard output.")
+    ] = "-",
+    scores: Annotated[
+        bool, typer.Option("--scores", help="Probabilities or scores in columns of their own.")
+    ] = False,
+    trust: Trust = None,
+    json: Json = False,
+) -> None:
+    """Predict one label for each row, in the order of the rows."""
+    from shiftlearn.cli import models
+
+    _no_json_to_pipe(json, output)
+    models.predict(model, data, output, scores=scores, trusted=trust or [], as_json=json)
+
+
+@app.command()
+def select(
+    model: Annotated[str, typer.Argument(help="File that fit wrote.")],
+    pool: Annotated[str, typer.Argument(help=f"Rows without labels: {_FORMS}.")],
+    number: Annotated[int, typer.Option("-n", "--number", min=1, help="How many rows.")] = 20,
+    output: Annotated[
+        str, typer.Option("--output", "-o", help=".csv, .tsv or .parquet; - is standard output.")
+    ] = "-",
+    strategy: Annotated[
+        str, typer.Option("--strategy", help="diverse, prior, best-worst or random.")
+    ] = "diverse",
+    seed: Annotated[int, typer.Option(min=0, help="Seed of draws.")] = 0,
+    trust: Trust = None,
+    json: Json = False,
+) -> None:
+    """Choose the rows worth labelling next, the most wanted first."""
+    from shiftlearn.cli import models
+
+    _no_json_to_pipe(json, output)
+    models.select(model, pool, number, output, strategy, seed, trust or [], as_json=json)
+
+
+@app.command()
+def compare(
+    source: Annotated[str, typer.Argument(help=f"Labelled rows: {_FORMS}.")],
+    target: Annotated[str, typer.Argument(help="Rows of where the model will work.")],
+    label: Annotated[
+        str | None, typer.Option("--label", "-l", help="Column that holds the labels.")
+    ] = None,
+    method: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--method", "-m", help="A method of fit; repeatable; the usual ones without it."
+        ),
+    ] = None,
+    rows: Annotated[int, typer.Option(min=20, help="Most rows of each table.")] = 1000,
+    seed: Annotated[int, typer.Option(min=0, help="Seed of draws.")] = 0,
+    json: Json = False,
+) -> None:
+    """Methods side by side on your two tables; says which to take and why, source-only included."""
+    from shiftlearn.cli import compare as work
+
+    work.run(source, target, label, method or [], rows, seed, as_json=json)
+
+
+def _no_json_to_pipe(json: bool, output: str) -> None:
+    if json and output == "-":
+        raise typer.BadParameter(
+            "--json prints on standard output, where the rows go too; give --output FILE.",
+            param_hint="--json",
+        )
