@@ -29,10 +29,13 @@ __all__ = ["COSTS", "RATES", "Plan", "Settings", "checked_plan", "fit_plan"]
 Ints = NDArray[np.int64]
 Told = Callable[[str, int], bool] | None
 
-COSTS = (1.0, 10.0, 100.0, 1000.0)
-RATES = (0.05, 0.005)
+COSTS = (1.0, 0.1, 10.0)
+RATES = (0.1, 0.01)
 _SCALES = ("range", "standard", None)
 _SPEC_C, _SPEC_RATE = 100.0, 0.005
+_TRIAL_SHIFTS = 3  # shifts by which candidates are compared
+_TRIAL_EXEMPLARS = 1000  # machines with which they begin
+_TRIAL_TOL = 1e-3
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,25 +58,38 @@ class Settings:
     @property
     def rules(self) -> Rules:
         """The decisions of the reading."""
-        return rules_of(self.reading)
+        return rules_of(self.reading, self.C == "auto")
 
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """A finished run and what it was made of."""
+    """A finished run and what it was made of.
+
+    Attributes
+    ----------
+    trace : Trace
+        The run that chose the iterate, on the rows ``inside``, judged by the rows ``held``.
+    final : Ensemble
+        What predicts: the best iterate of ``trace``, or its like trained on all rows.
+    rows : ndarray of int64
+        The training rows that ``final`` counts from 0.
+    C, rate : float
+        In force.
+    seed : int
+        Of the draws.
+    fingerprint : str
+        Of rows and settings, for a later fit that goes on.
+    """
 
     trace: Trace
+    final: Ensemble
+    rows: Ints
     inside: Ints
     held: Ints
     C: float
     rate: float
     seed: int
-    every: bool
     fingerprint: str
-
-    def state(self) -> Plan:
-        """What a later ``fit`` needs to go on."""
-        return self
 
 
 def checked_plan(s: Settings) -> Settings:
@@ -122,44 +138,58 @@ def fit_plan(
     data, out = full.take(inside), full.take(held)
     exemplars = _exemplars(data.codes, s.max_exemplars, rng)
     seed = int(rng.randint(np.iinfo(np.int32).max))
-    first = exemplar_models(data, exemplars, s.n_negatives, s.n_jobs)
-    C, rate, trace = _choose(s, data, out, first, seed, told)
-    return Plan(trace, inside, held, C, rate, seed, s.rules.every_vote, mark)
+    C, rate = _choose(s, data, out, exemplars, seed, told)
+    options, tell = _options(s, C, rate, seed), _shift_told(told, "shifts")
+    trace = run(data, out, exemplars, s.n_shifts, options, told=tell)
+    plan = Plan(trace, trace.best, inside, inside, held, C, rate, seed, mark)
+    return _refitted(s, full, plan, options)
 
 
 def _choose(
-    s: Settings, data: TrainingSet, held: TrainingSet, first: Ensemble, seed: int, told: Told
-) -> tuple[float, float, Trace]:
-    """The best of the candidates, with its run."""
-    found: dict[tuple[float, float], Trace] = {}
+    s: Settings, data: TrainingSet, held: TrainingSet, exemplars: Ints, seed: int, told: Told
+) -> tuple[float, float]:
+    """The best candidate after a few shifts: first the cost, then the rate."""
+    costs, rates = _candidates(s, held)
+    found: dict[tuple[float, float], tuple[float, float]] = {}
+    if len(costs) * len(rates) == 1:
+        return costs[0], rates[0]
+    some = _spread(data.codes, exemplars, _TRIAL_EXEMPLARS)
+    first = exemplar_models(data, some, s.n_negatives, s.n_jobs)
 
-    def best_of(candidates: list[tuple[float, float]], phase: str) -> tuple[float, float]:
+    def best_of(candidates: list[tuple[float, float]]) -> tuple[float, float]:
         for one in candidates:
             if one not in found:
-                options, tell = _options(s, *one, seed), _shift_told(told, phase)
-                found[one] = run(data, held, first.exemplars, s.n_shifts, options, first, tell)
-        return max(found, key=lambda one: _merit(found[one]))
+                options = replace(_options(s, *one, seed), tol=max(s.tol, _TRIAL_TOL))
+                tell, shifts = _shift_told(told, "choice"), min(s.n_shifts, _TRIAL_SHIFTS)
+                found[one] = _merit(run(data, held, some, shifts, options, first, tell))
+        return max(found, key=found.__getitem__)
 
-    costs, rates = _candidates(s, held)
-    best = best_of([(C, rates[0]) for C in costs], "cost" if len(costs) > 1 else "shifts")
-    if len(rates) > 1:
-        best = best_of([(best[0], rate) for rate in rates], "rate")
-    return *best, found[best]
+    best = best_of([(C, rates[0]) for C in costs])
+    return best_of([(best[0], rate) for rate in rates])
 
 
 def _candidates(s: Settings, held: TrainingSet) -> tuple[tuple[float, ...], tuple[float, ...]]:
-    """Costs and rates to try; without held-out rows or shifts nothing can be chosen."""
+    """Costs and rates to try; without held-out rows the first of them are taken."""
     some = held.n_rows > 0
-    auto_rate = RATES if some and s.n_shifts else (_SPEC_RATE,)
-    costs = (float(s.C),) if s.C != "auto" else COSTS if some else (_SPEC_C,)
-    rate = s.hard_negative_rate
-    return costs, (float(rate),) if rate != "auto" else auto_rate
+    costs = COSTS if s.C == "auto" else (float(s.C),)
+    rates = RATES if s.hard_negative_rate == "auto" else (float(s.hard_negative_rate),)
+    return (costs, rates) if some else (costs[:1], rates[:1])
 
 
 def _merit(trace: Trace) -> tuple[float, float]:
     """Held-out accuracy of the best iterate; likelihood decides between equals."""
     at = trace.best_iteration
     return trace.scores[at], -trace.losses[at]
+
+
+def _refitted(s: Settings, full: TrainingSet, plan: Plan, options: Options) -> Plan:
+    """The chosen number of shifts once more, on all rows, where the rules say so."""
+    if not s.rules.refit or not plan.held.size:
+        return replace(plan, final=plan.trace.best)
+    every = np.arange(full.n_rows, dtype=np.int64)
+    exemplars = _spread(full.codes, every, s.max_exemplars)
+    again = run(full, full.take(every[:0]), exemplars, plan.trace.best_iteration, options)
+    return replace(plan, final=again.ensemble, rows=every)
 
 
 def _options(s: Settings, C: float, rate: float, seed: int) -> Options:
@@ -193,7 +223,7 @@ def _continued(s: Settings, full: TrainingSet, old: Plan, mark: str, told: Told)
     )
     options = _options(s, old.C, old.rate, old.seed)
     go_on(data, held, trace, s.n_shifts, options, _shift_told(told, "shifts"))
-    return replace(old, trace=trace)
+    return _refitted(s, full, replace(old, trace=trace), options)
 
 
 def _held(s: Settings, codes: NDArray[np.int32], rng: np.random.RandomState) -> Ints:
@@ -221,6 +251,19 @@ def _exemplars(codes: NDArray[np.int32], most: int | None, rng: np.random.Random
         mine = np.flatnonzero(codes == c)
         drawn.append(rng.permutation(mine)[: max(1, most * len(mine) // n)])
     return np.sort(np.concatenate(drawn)).astype(np.int64)
+
+
+def _spread(codes: NDArray[np.int32], exemplars: Ints, most: int | None) -> Ints:
+    """The same number by evenly spaced rows of each class; the same rows in every call."""
+    n = len(exemplars)
+    if most is None or most >= n:
+        return exemplars
+    kept = []
+    for c in np.unique(codes[exemplars]):
+        mine = exemplars[codes[exemplars] == c]
+        count = max(1, most * len(mine) // n)
+        kept.append(mine[np.arange(count) * len(mine) // count])
+    return np.sort(np.concatenate(kept)).astype(np.int64)
 
 
 def _fingerprint(full: TrainingSet, s: Settings) -> str:

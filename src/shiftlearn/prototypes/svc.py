@@ -69,14 +69,18 @@ class PrototypeSVC(DomainClassifierMixin, Machine):
         Shifts; 0 leaves the exemplar machines as they are and holds nothing out.
     n_negatives : int, default=7
         Negatives that a machine begins with.
-    hard_negative_rate : float or "auto", default=0.005
+    hard_negative_rate : float or "auto", default="auto"
         Chance that a row which a machine takes wrongly joins its negatives, at each shift. "auto"
-        chooses on the held-out rows.
+        chooses 0.1 or 0.01 by the held-out rows; the paper has 0.005.
     validation_fraction : float, default=0.25
         Share of every class that is held out to choose the iterate.
-    C : float or "auto", default=100.0
-        Cost of a violated margin, on scaled columns. "auto" chooses on the held-out rows. With a
-        small cost machines with several near negatives do not fire even on their own exemplar.
+    C : float or "auto", default="auto"
+        Cost of a violated margin, on scaled columns. With a small cost machines with several near
+        negatives do not fire even on their own exemplar. "auto" makes three decisions: C_j is
+        C (|P| + |N|) / (2|P|) on the positives of a machine and C (|P| + |N|) / (2|N|) on its
+        negatives, so that both sides weigh the same; C in {0.1, 1, 10} is chosen by the held-out
+        rows; and what they chose is trained once more on all rows. A number is the same for all
+        rows, and the held-out rows stay out.
     scale : {"range", "standard", None}, default="range"
         Units of the columns: range [-1, 1], variance 1, or as they are. Distances between rows are
         measured in these units.
@@ -122,9 +126,10 @@ class PrototypeSVC(DomainClassifierMixin, Machine):
     positive_sets_, negative_sets_ : list of ndarray
         The rows of ``fit`` that each machine stands for, and those that it excludes.
     n_models_per_iteration_, validation_scores_ : ndarray
-        Size and held-out accuracy of every iterate (NaN where nothing was held out).
+        Size and held-out accuracy of every iterate of the run that chose (NaN where nothing was
+        held out).
     best_iteration_ : int
-        The iterate that was kept.
+        The iterate that was best; with C="auto" that many shifts are made again on all rows.
     validation_indices_ : ndarray of int
         The rows held out.
     C_, hard_negative_rate_, scale_ : float, float, str or None
@@ -156,9 +161,9 @@ class PrototypeSVC(DomainClassifierMixin, Machine):
         n_shifts: int = 10,
         *,
         n_negatives: int = 7,
-        hard_negative_rate: float | str = 0.005,
+        hard_negative_rate: float | str = "auto",
         validation_fraction: float = 0.25,
-        C: float | str = 100.0,
+        C: float | str = "auto",
         scale: str | None = "range",
         reading: str = "default",
         max_exemplars: int | None = None,
@@ -380,7 +385,7 @@ class PrototypeSVC(DomainClassifierMixin, Machine):
 
     def _adopt(self, settings: Settings, rows: TrainingRows, columns: Columns, plan: Plan) -> None:
         """Set the fitted attributes; nothing before this line has touched the estimator."""
-        best, inside = plan.trace.best, plan.inside
+        best, inside = plan.final, plan.rows
         self.classes_ = rows.classes
         self.C_, self.hard_negative_rate_ = plan.C, plan.rate
         self.scale_ = settings.scale
@@ -401,9 +406,9 @@ class PrototypeSVC(DomainClassifierMixin, Machine):
         self.best_iteration_ = plan.trace.best_iteration
         self.certificate_ = best.certificate(settings.tol)
         self.n_iter_ = len(plan.trace.scores)
-        self._columns, self._every = columns, plan.every
+        self._columns, self._every = columns, settings.rules.every_vote
         self._ensemble = best.bare()
-        self._state = plan.state() if self.warm_start else None
+        self._state = plan if self.warm_start else None
 
     def _votes(self, X: Any) -> tuple[Floats, Floats, Bools]:
         """Sums and probabilities by class, and whether a machine fires, block by block."""

@@ -60,14 +60,14 @@ class Columns:
         Constant columns become 0.
         """
         d = X.shape[1]
-        if scale is None:
-            return cls(np.zeros(d), np.ones(d))
         low, high = _extent(X)
-        if scale == "range":
-            centre, size = low + (high - low) / 2, (high - low) / 2
-        else:
+        if scale == "standard":
             centre, size = _moments(X, low, high)
+        else:
+            centre, size = low + (high - low) / 2, (high - low) / 2
         factor = np.divide(1.0, size, out=np.zeros(d), where=(high > low) & (size > 0))
+        if scale is None:
+            factor = np.ones(d)
         apart = (low > 0) | (high < 0)
         return cls(np.where(apart, centre, 0.0), factor)
 
