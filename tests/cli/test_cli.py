@@ -49,11 +49,24 @@ def test_version(shiftlearn_cli):
 def test_help_names_every_command_and_exit_code(shiftlearn_cli, arguments):
     result = shiftlearn_cli(*arguments)
     assert result.returncode == 0 and result.stderr == ""
-    for word in ("demo", "study", "info", "--version", "--debug", "130 interrupted"):
+    for word in (
+        "demo",
+        "study",
+        "info",
+        "fit",
+        "predict",
+        "select",
+        "compare",
+        "--version",
+        "--debug",
+        "130 interrupted",
+    ):
         assert word in result.stdout
 
 
-@pytest.mark.parametrize("command", ["demo", "study", "info"])
+@pytest.mark.parametrize(
+    "command", ["demo", "study", "info", "fit", "predict", "select", "compare"]
+)
 def test_help_of_each_command(shiftlearn_cli, command):
     result = shiftlearn_cli(command, "--help")
     assert result.returncode == 0 and "--json" in result.stdout
@@ -123,8 +136,8 @@ def test_study_list(shiftlearn_cli):
     plain = shiftlearn_cli("study", "--list")
     assert plain.returncode == 0 and "ground-floor" in plain.stdout
     listed = json.loads(shiftlearn_cli("study", "--list", "--json").stdout)
-    assert [study["name"] for study in listed] == ["ground-floor"]
-    assert listed[0]["cells"] > listed[0]["quick_cells"] > 0
+    assert "ground-floor" in [study["name"] for study in listed]
+    assert all(study["cells"] >= study["quick_cells"] > 0 for study in listed)
 
 
 def test_study_writes_its_files(shiftlearn_cli, tmp_path):
@@ -151,13 +164,13 @@ def test_study_uses_the_results_folder(shiftlearn_cli, tmp_path):
     ("arguments", "words"),
     [
         (("nonsense",), ["No such command 'nonsense'", "shiftlearn --help"]),
-        (("study",), ["needs one of ground-floor"]),
-        (("study", "ground"), ["needs one of ground-floor", "'ground'"]),
+        (("study",), ["needs one of", "ground-floor"]),
+        (("study", "ground"), ["needs one of", "ground-floor", "'ground'"]),
         (("study", "ground-floor", "--jobs", "0"), ["--jobs", "shiftlearn study --help"]),
         (("study", "--nonsense"), ["--nonsense"]),
         (("demo", "--seed", "x"), ["--seed"]),
         (("demo", "--output", "no/such/folder/a.png"), ["--output", "there is no folder"]),
-        (("info", "more"), ["more"]),
+        (("info", "one", "two"), ["two"]),
     ],
 )
 def test_wrong_calls(shiftlearn_cli, arguments, words):
