@@ -20,6 +20,7 @@ _HOME = {
     "LMProjSVC": "alignment.lmproj",
     "LocallyWeightedEnsemble": "alignment.ensemble",
     "CDCSClassifier": "alignment.spectral",
+    "AdaptCV": "adaptation.search",
     "AdaptLogisticRegression": "adaptation.logistic",
     "AdaptSVC": "adaptation.svc",
     "DAKSVC": "alignment.daksvc",
@@ -63,6 +64,7 @@ if TYPE_CHECKING:
     from shiftlearn.adaptation.ensemble import ScoreEnsemble as ScoreEnsemble
     from shiftlearn.adaptation.logistic import AdaptLogisticRegression as AdaptLogisticRegression
     from shiftlearn.adaptation.queries import select_queries as select_queries
+    from shiftlearn.adaptation.search import AdaptCV as AdaptCV
     from shiftlearn.adaptation.svc import AdaptSVC as AdaptSVC
     from shiftlearn.alignment.daksvc import DAKSVC as DAKSVC
     from shiftlearn.alignment.ensemble import LocallyWeightedEnsemble as LocallyWeightedEnsemble

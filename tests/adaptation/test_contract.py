@@ -3,7 +3,7 @@
 import pytest
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from shiftlearn import AdaptLogisticRegression, AdaptSVC
+from shiftlearn import AdaptCV, AdaptLogisticRegression, AdaptSVC, AggregateSVC, ScoreEnsemble
 
 STATISTIC = (
     'gamma="scale" is a statistic of the rows whatever their weights; with gamma given it holds'
@@ -24,6 +24,9 @@ def weights(reason):
 
 EXPECTED = {
     "AdaptSVC()": weights(STATISTIC),
+    "AdaptCV()": weights(STATISTIC),
+    "AggregateSVC()": weights(STATISTIC),
+    "ScoreEnsemble()": weights(STATISTIC),
     "AdaptSVC(gamma='auto', tol=1e-09)": NO_INTERCEPT,
     "AdaptSVC(kernel='linear')": {**weights(TOLERANCE), **NO_INTERCEPT},
     "AdaptSVC(kernel='precomputed')": NO_INTERCEPT,
@@ -40,6 +43,9 @@ ESTIMATORS = [
     AdaptSVC(kernel="linear"),
     AdaptSVC(kernel="precomputed"),
     AdaptLogisticRegression(),
+    AdaptCV(),
+    AggregateSVC(),
+    ScoreEnsemble(),
 ]
 
 

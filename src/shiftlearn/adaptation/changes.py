@@ -25,6 +25,7 @@ __all__ = ["Change", "SourceWeights", "change_problems", "learned_weights", "sol
 
 Floats = NDArray[np.float64]
 
+_PROVED_KERNELS = ("linear", "rbf", "poly", "laplacian")  # the user's own are looked at
 _BATCH_ROWS = 600  # kernel problems of at most so many rows are solved with their whole matrix
 
 
@@ -134,6 +135,7 @@ def _with_whole_matrix(
     """All problems through the compiled batch solver, with one Gram matrix in float64."""
     n, n_problems = change.signs.shape
     gram = space.operator.block(np.arange(n), None, np.float64)
+    known = space.kernel.name in _PROVED_KERNELS
     if change.beside is None:
         groups = [(np.arange(n_problems), gram)]
     else:
@@ -149,7 +151,7 @@ def _with_whole_matrix(
             tol=options.tol,
             max_iter=options.max_iter,
             start=None if start is None else start[:, columns],
-            convex=space.kernel.positive,
+            convex=space.kernel.positive and (known or _semidefinite(matrix)),
             n_jobs=options.n_jobs,
         )
         alpha = answer.columns()
@@ -163,6 +165,16 @@ def _with_whole_matrix(
             for k, c in enumerate(columns)
         ]
     return fits
+
+
+def _semidefinite(gram: Floats) -> bool:
+    """Whether a kernel matrix has no negative eigenvalue, to rounding (of float32 rows)."""
+    size = float(np.abs(np.diagonal(gram)).max(initial=0.0))
+    try:
+        np.linalg.cholesky(gram + (1e-5 * size) * np.eye(len(gram)))
+    except np.linalg.LinAlgError:
+        return False
+    return True
 
 
 def _one_class_intercept(fit: HingeFit, change: Change, c: int) -> float:

@@ -37,13 +37,13 @@ from shiftlearn.machines.expansion import LinearScores
 from shiftlearn.machines.spaces import FeatureSpace
 from shiftlearn.solvers.logistic import LogisticSolution, solve_logistic
 
-__all__ = ["AdaptLogisticRegression"]
+__all__ = ["AdaptLogisticRegression", "reduced_rows"]
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.intp]
 
 _TRANSFORMS = (None, "logit", "scale")
-_REDUCED_ENTRIES = 1 << 25  # a matrix of rows x active columns that is worth factoring
+_REDUCED_WORK = 1 << 30  # rows² x active columns that are worth factoring
 
 
 class AdaptLogisticRegression(Adapter):
@@ -390,6 +390,11 @@ class _Task:
         return np.concatenate([*parts, trust])
 
 
+def reduced_rows(X: Any, weights: Floats) -> Any:
+    """Rows in coordinates of their span, where those are fewer: inner products stay."""
+    return _reduced(X, weights).Z
+
+
 def _reduced(Z: Any, weights: Floats) -> _Rows:
     """The rows in an orthonormal basis of their span, where that is smaller."""
     n, d = Z.shape
@@ -399,7 +404,7 @@ def _reduced(Z: Any, weights: Floats) -> _Rows:
     if sparse.issparse(Z):
         active = np.unique(Z.indices)
         d = len(active)
-    if n == 0 or n >= d or n * d > _REDUCED_ENTRIES:
+    if n == 0 or n >= d or n * n * d > _REDUCED_WORK:
         return _Rows(Z, Z.shape[1], unit)
     dense = Z if active is None else Z[:, active].toarray()
     basis, triangle = qr(np.asarray(dense, dtype=np.float64).T, mode="economic", check_finite=False)

@@ -39,6 +39,7 @@ _MODULES = (
     "covariate_synthetic",
     "covariate_landmine",
     "covariate_text",
+    "adapt_synthetic",
 )
 
 

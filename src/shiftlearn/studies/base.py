@@ -12,6 +12,7 @@ import itertools
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 __all__ = ["Cell", "Reference", "Study", "get_study", "reference_row", "register", "study"]
@@ -73,6 +74,9 @@ class Study:
         Published files that the study reads, as places in the data folder.
     version : int
         Raise it whenever a cell would now give other figures: kept results are then not used.
+    extra_pictures : callable, optional
+        ``extra_pictures(results, folder)`` draws what the general picture does not show into the
+        folder and gives the paths by name.
     """
 
     name: str
@@ -90,6 +94,7 @@ class Study:
     applies: Callable[[Settings], bool] | None = None
     data: tuple[str, ...] = ()
     version: int = 1
+    extra_pictures: Callable[[Any, Path], Mapping[str, Path]] | None = None
 
     def __post_init__(self) -> None:
         if not re.fullmatch(r"[a-z0-9]+(-[a-z0-9]+)*", self.name):

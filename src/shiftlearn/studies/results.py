@@ -176,6 +176,8 @@ class Results:
 
             written["picture"] = folder / f"{self.form}.png"
             write_atomically(written["picture"], lambda path: save_picture(self, path))
+            if self.study.extra_pictures is not None:
+                written |= self.study.extra_pictures(self, folder)
         return written
 
 
