@@ -24,7 +24,6 @@ def weights(reason):
 
 EXPECTED = {
     "AdaptSVC()": weights(STATISTIC),
-    "AdaptCV()": weights(STATISTIC),
     "AggregateSVC()": weights(STATISTIC),
     "ScoreEnsemble()": weights(STATISTIC),
     "AdaptSVC(gamma='auto', tol=1e-09)": NO_INTERCEPT,

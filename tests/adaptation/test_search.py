@@ -17,6 +17,11 @@ FEW = [("source", None), ("small", AdaptLogisticRegression(C=1.0)),
        ("margin", AdaptSVC(gamma=0.5, source_transform="scale", kernel_scale="mean"))]  # fmt: skip
 
 
+def log_odds(model, X):
+    q = model.predict_proba(X)[:, 1].clip(1e-6, 1 - 1e-6)
+    return np.log(q / (1 - q))
+
+
 @pytest.fixture
 def shift():
     """A source, its model, and new rows whose boundary has moved."""
@@ -74,8 +79,8 @@ def test_the_average_is_that_of_its_parts(shift):
     small = AdaptLogisticRegression(old, C=1.0).fit(X[:40], y[:40])
     margin = AdaptSVC(
         gamma=0.5, source_transform="scale", kernel_scale="mean"
-    ).fit(X[:40], y[:40], source_scores=old.decision_function(X[:40]))  # fmt: skip
-    f = margin.decision_function(X, source_scores=old.decision_function(X))
+    ).fit(X[:40], y[:40], source_scores=log_odds(old, X[:40]))  # fmt: skip
+    f = margin.decision_function(X, source_scores=log_odds(old, X))
     temperature = model._used[[one.candidate.name for one, _ in model._used].index("margin")][0]
     parts = {
         "source": old.predict_proba(X)[:, 1],
@@ -107,10 +112,10 @@ def test_held_out_rows_are_not_seen(shift):
 
 
 def test_the_guard_keeps_a_source_that_nothing_beats(shift):
-    X, y, old, _, _ = shift
+    X, _, old, _, _ = shift
     rng = np.random.default_rng(1)
-    new = rng.normal(size=(12, 4))
-    labels = old.predict(new)
+    new = 0.5 * rng.normal(size=(40, 4))
+    labels = (rng.random(40) < old.predict_proba(new)[:, 1]).astype(int)
     model = AdaptCV(old).fit(new, labels)
     assert model.guard_.kept_source and "kept" in model.guard_.verdict
     np.testing.assert_allclose(model.predict_proba(X), old.predict_proba(X), atol=1e-6)
@@ -147,12 +152,29 @@ def test_source_rows_bring_a_union_and_a_companion(shift):
     assert fewer.target_class_count_.sum() == 10
 
 
+def test_rows_drawn_by_class_get_the_proportions_of_the_source(shift):
+    Xs, ys, old, Xt, yt = shift
+    rare = np.flatnonzero((ys == 0) | (np.arange(300) % 5 == 0))
+    few = np.concatenate([np.flatnonzero(yt == c)[:8] for c in (0, 1)])
+    for chosen in (few, np.r_[few, few[:4]]):
+        X, y = np.vstack([Xs[rare], Xt[chosen]]), np.concatenate([ys[rare], yt[chosen]])
+        domain = np.repeat([1, -1], [len(rare), len(chosen)])
+        model = AdaptCV(old, candidates=FEW[:1], guard=False).fit(X, y, sample_domain=domain)
+        p = old.predict_proba(Xt[chosen])[np.arange(len(chosen)), yt[chosen]].clip(1e-6, 1 - 1e-6)
+        shares = np.bincount(ys[rare]) / len(rare)
+        counts = np.bincount(yt[chosen])
+        weights = (shares / counts)[yt[chosen]] if chosen is few else np.ones(len(chosen))
+        expected = np.average(np.log(0.99 * p + 0.005), weights=weights)
+        found = model.cv_results_["held_out_log_likelihood"][0]
+        assert found == pytest.approx(expected, abs=1e-6)
+
+
 def test_several_sources_and_several_classes():
     rng = np.random.default_rng(2)
     X = rng.normal(size=(240, 3))
     y = np.array(["a", "b", "c"])[(X[:, 0] > -0.4).astype(int) + (X[:, 0] > 0.4)]
     sources = [LogisticRegression().fit(X, y), GaussianNB().fit(X, y)]
-    new = X + [0.6, 0.0, 0.0]
+    new = X + np.array([0.6, 0.0, 0.0])
     model = AdaptCV(sources).fit(new[:45], y[:45])
     assert model.score(new, y) > max(s.score(new, y) for s in sources)
     assert model.decision_function(new).shape == (240, 3)

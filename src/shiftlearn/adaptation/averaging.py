@@ -27,7 +27,8 @@ Ints = NDArray[np.intp]
 _STEPS = 500
 _LEFT_OUT_ONE_BY_ONE = 10
 _FLOOR = 0.01  # share of equal probabilities mixed in: one confident error must not decide
-_PRIOR = 2.0  # rows' worth of prior weight, spread over the candidates
+_PRIOR_ROWS = 5.0  # the prior weighs as much as so many rows
+_PRIOR_SHARES = {"union": 0.5, "source": 0.1}  # the other candidates share the rest
 _TEMPERATURES = np.exp(np.linspace(np.log(0.1), np.log(20.0), 24))
 _SMALLEST = 1e-3  # of the largest weight: lighter candidates are left out
 
@@ -72,8 +73,9 @@ def held_out_folds(
 ) -> list[tuple[Ints, Ints]]:
     """(kept, held out) rows of each fold, classes spread evenly.
 
-    ``cv``: a number of folds, "auto" (leave one out up to 10 rows, else 5 folds), a splitter of the labelled rows, or a
-    list of splits of the rows of ``fit``, of which the labelled ones have the positions ``index``.
+    ``cv``: a number of folds; "auto", which leaves one out up to 10 rows and takes 5 folds of
+    more; a splitter of the labelled rows; or a list of splits of the rows of ``fit``, of which
+    the labelled ones have the positions ``index``.
     """
     n = len(codes)
     if not isinstance(cv, (str, int, np.integer)):
@@ -92,7 +94,7 @@ def _among(rows: Any, index: Ints | None) -> Ints:
     """Positions among the labelled rows of those given by their positions in ``fit``."""
     rows = np.asarray(rows, dtype=np.intp)
     if index is None:
-        return rows
+        return np.asarray(rows, dtype=np.intp)
     places = np.searchsorted(index, rows)
     found = places < len(index)
     found[found] = index[places[found]] == rows[found]
@@ -112,22 +114,24 @@ class HeldOut:
     temperatures : ndarray of shape (n_candidates,)
         What turns the scores of margin machines into log-odds; 1 for the others.
     row_weights : ndarray of shape (n,)
-        ``sample_weight``: a row of weight 2 counts as two.
+        ``sample_weight`` (a row of weight 2 counts as two), times the factor of the row's class
+        where the labelled rows have other class proportions than the target.
+    prior : ndarray of shape (n_candidates,)
+        Weight of each candidate before any row, in rows.
     """
 
     likelihood: Floats
     correct: NDArray[np.bool_]
     temperatures: Floats
     row_weights: Floats
+    prior: Floats
 
     def weights(self, averaging: bool) -> Floats:
         """Weights of the candidates: those of the best average, or 1 for the best of all."""
-        count = self.likelihood.shape[1]
         if averaging:
-            prior = np.full(count, _PRIOR / count)
-            return average_weights(self.likelihood, self.row_weights, prior)
+            return average_weights(self.likelihood, self.row_weights, self.prior)
         best = int(self.log_likelihood().argmax())
-        return np.asarray(np.arange(count) == best, dtype=np.float64)
+        return np.asarray(np.arange(len(self.prior)) == best, dtype=np.float64)
 
     def log_likelihood(self) -> Floats:
         """Mean over the rows, for each candidate."""
@@ -161,7 +165,31 @@ def cross_fitted(
     own = logs[np.arange(n), :, material.codes]
     likelihood = (1 - _FLOOR) * np.exp(own) + _FLOOR / k
     correct = logs.argmax(axis=2) == material.codes[:, None]
-    return HeldOut(likelihood, correct, temperatures, material.weights)
+    weights = material.weights * drawn_by_class(material)
+    return HeldOut(likelihood, correct, temperatures, weights, _prior(candidates))
+
+
+def drawn_by_class(material: Material) -> Floats:
+    """A factor for each row that brings the class proportions back; ones where none is needed.
+
+    Labelled rows with as many of each class as of any other were drawn class by class, and say
+    nothing of the target's proportions. Those of the source are the best guess then.
+    """
+    counts = np.bincount(material.codes, minlength=material.n_classes)
+    present = counts[counts > 0]
+    if material.shares is None or present.max() - present.min() > 1:
+        return np.ones(len(material.codes))
+    factors = (material.shares / np.maximum(counts, 1))[material.codes]
+    return np.asarray(factors / factors.mean()) if factors.any() else np.ones(len(factors))
+
+
+def _prior(candidates: list[Candidate]) -> Floats:
+    """Half for the union, a tenth for the source alone, the rest in equal shares."""
+    kinds = ["source" if one.estimator is None else one.kind for one in candidates]
+    shares = np.array([_PRIOR_SHARES.get(kind, 0.0) / kinds.count(kind) for kind in kinds])
+    others = shares == 0
+    shares[others] = (1.0 - shares.sum()) / max(1, others.sum())
+    return np.asarray(_PRIOR_ROWS * shares / shares.sum())
 
 
 def _held_out_scores(

@@ -78,7 +78,8 @@ class Candidate:
 class Material:
     """Labelled target rows in two forms, their classes, weights, source scores; source rows.
 
-    ``X`` are the rows, ``Z`` the same in coordinates of their span.
+    ``X`` are the rows, ``Z`` the same in coordinates of their span; ``shares`` the class
+    proportions that the source knows, where it does.
     """
 
     X: Any
@@ -90,6 +91,7 @@ class Material:
     n_classes: int
     source_X: Any = None
     source_codes: Ints | None = None
+    shares: Floats | None = None
     memo: dict[str, Any] = field(default_factory=dict)
 
     def tables(self, rows: Ints | slice) -> list[Floats]:

@@ -44,7 +44,7 @@ __all__ = ["AdaptCV", "Guard"]
 Floats = NDArray[np.float64]
 Ints = NDArray[np.intp]
 
-_CREDIBLE = 0.0  # standard errors of the gain over the source alone
+_CREDIBLE = 0.25  # standard errors of the gain over the source alone; more costs more than it saves
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +78,10 @@ class AdaptCV(FromSource):
         p(y | x) = Σ_c w_c p_c(y | x),
         w = argmax Σ_i ω_i log Σ_c w_c p_c^(-i)(y_i | x_i) + Σ_c a_c log w_c   on the simplex,
 
-    where p_c^(-i) has not seen row i and a is a weak prior. This is what to call with a model and
+    where p_c^(-i) has not seen row i and a is a prior worth five rows (half of it for the union,
+    where there is one). Labelled rows with equally many of each class were drawn class by class
+    and say nothing of the target's class proportions: ω_i then brings them to those of the
+    source, where it knows them. This is what to call with a model and
     a few new labels; nothing needs to be set.
 
     Parameters
@@ -253,6 +256,7 @@ class AdaptCV(FromSource):
         return Material(
             rows.X, reduced_rows(rows.X, rows.weights), codes, rows.weights, scores,
             len(sources.members), len(sources.classes), source_X, source_codes,
+            _class_shares(sources, source_codes),
         )  # fmt: skip
 
     def _candidates(self, material: Material) -> list[Candidate]:
@@ -332,6 +336,19 @@ class AdaptCV(FromSource):
 def _source_alone(candidates: list[Candidate]) -> int | None:
     alone = [c for c, candidate in enumerate(candidates) if candidate.estimator is None]
     return alone[0] if alone else None
+
+
+def _class_shares(sources: Sources, source_codes: Ints | None) -> Floats | None:
+    """Class proportions of the source rows, or as the first source that knows counted them."""
+    k = len(sources.classes)
+    if source_codes is not None:
+        return np.asarray(np.bincount(source_codes, minlength=k) / len(source_codes))
+    for member in sources.members:
+        for name in ("class_prior_", "class_count_", "source_class_count_"):
+            known = getattr(member.model, name, None)
+            if known is not None and np.shape(known) == (k,) and np.sum(known) > 0:
+                return np.asarray(known / np.sum(known), dtype=np.float64)
+    return None
 
 
 def _scale_gamma(X: Any) -> float:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -68,6 +69,7 @@ def adapt_synthetic(form: str, method: str, seed: int) -> dict[str, float]:
     }
 
 
+@lru_cache(maxsize=2)
 def five_machines(seed: int, intercept: bool) -> dict[str, Any]:
     """The decision functions of the five classifiers on the data of one seed."""
     from shiftlearn import SVC, AdaptSVC, AggregateSVC, ScoreEnsemble
