@@ -10,6 +10,7 @@ from scipy.optimize import minimize
 
 from shiftlearn.solvers.descent import truncated
 from shiftlearn.solvers.newton import Objective, Partial, Problem, solve
+from shiftlearn.solvers.stationary import curvature_at
 
 
 class Quadratic(Objective):
@@ -291,3 +292,23 @@ def test_truncated_gradients_go_on_along_negative_curvature():
     assert g @ d + 0.5 * d @ H @ d < -10
     d, length, _ = truncated(H.__matmul__, g, lambda v: v, enough=lambda r, q: False)
     assert np.isfinite(length) and np.linalg.norm(d) == pytest.approx(length) and g @ d < 0
+
+
+@pytest.mark.parametrize("lowest", [0.3, -0.7])
+def test_smallest_curvature_of_a_large_matrix_and_of_products(lowest):
+    """Through a factor, an indefinite matrix, and products: one eigenvalue, its vector."""
+    rng = np.random.default_rng(0)
+    turn, _ = np.linalg.qr(rng.normal(size=(300, 300)))
+    values = np.r_[lowest, np.linspace(1.0, 50.0, 299)]
+    matrix = (turn * values) @ turn.T
+
+    class Products:
+        penalty = np.zeros(300)
+
+        def __call__(self, direction):
+            return matrix @ direction
+
+    for hessian, slack in ((matrix, 1e-3), (Products(), 2e-2)):
+        value, vector = curvature_at(hessian, None, vector=True)
+        assert value == pytest.approx(lowest, rel=slack) and value >= lowest - 1e-9
+        assert abs(vector @ turn[:, 0]) > 0.99

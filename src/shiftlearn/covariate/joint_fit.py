@@ -238,6 +238,9 @@ def plain_logistic(
     callback: Callback | None = None,
 ) -> LogisticSolution:
     """Ridge logistic regression under given weights, prior variance ``cost``."""
+    n, d = Z.shape
+    # Not many more rows than columns: a factor costs less than a good preconditioner.
+    small = not hasattr(Z, "indptr") and d <= _MOST_MATRIX // 4 and n <= 8 * d
     return solve_logistic(
         Z,
         codes,
@@ -245,6 +248,7 @@ def plain_logistic(
         penalty=1.0 / cost,
         sample_weight=weights,
         fit_intercept=fit_intercept,
+        hessian="exact" if small and n_classes == 2 else "auto",
         memory_limit=memory_limit,
         tol=tol,
         max_iter=max_iter,

@@ -16,6 +16,7 @@ Two bounds on F(w) - F*, for convex F with gradient g and Hessian H at w:
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -28,6 +29,7 @@ __all__ = ["curvature_at", "gap_at"]
 
 Floats = NDArray[np.float64]
 
+_LARGE = 256
 _LANCZOS_STEPS = 60
 _LANCZOS_TOL = 1e-3
 
@@ -64,26 +66,41 @@ def curvature_at(
     For products by Lanczos' method, where ``lanczos``: then an upper bound of it.
     """
     if isinstance(hessian, np.ndarray):
+        if len(hessian) > _LARGE:
+            return _by_inverse(hessian, flat)
         if not vector:
             return smallest_eigenvalue(hessian, flat), None
         values, vectors = eigh(filled(hessian, flat), subset_by_index=[0, 0])
         return float(values[0]), vectors[:, 0]
     if hessian is None or not lanczos:
         return math.nan, None
-    return _by_lanczos(hessian, flat)
+    n = len(hessian.penalty)
+    if n < 3:
+        matrix = np.column_stack([hessian(column) for column in np.eye(n)])
+        return curvature_at(matrix, flat, vector=True)
+    return _by_lanczos(hessian, n, flat)
 
 
-def _by_lanczos(product: Any, flat: Floats | None) -> tuple[float, Floats | None]:
+def _by_inverse(hessian: Floats, flat: Floats | None) -> tuple[float, Floats | None]:
+    """The same through a Cholesky factor: the largest eigenvalue of the inverse soon settles."""
+    try:
+        factor = Factor(hessian, flat)
+    except LinAlgError:
+        values, vectors = eigh(filled(hessian, flat), subset_by_index=[0, 0])
+        return float(values[0]), vectors[:, 0]
+    value, vector = _by_lanczos(lambda right: -factor.solve(right), len(hessian), None)
+    return -1.0 / value, vector
+
+
+def _by_lanczos(
+    product: Callable[[Floats], Floats], n: int, flat: Floats | None
+) -> tuple[float, Floats]:
     """The smallest Ritz value, not below the smallest eigenvalue, and its vector.
 
     Directions of negative curvature that stand out are found in a few products. Where none does,
     the smallest eigenvalues lie close together at the penalty and would never settle: the number of
     products is bounded, and each direction is kept orthogonal to all before it.
     """
-    n = len(product.penalty)
-    if n < 3:
-        matrix = np.column_stack([product(column) for column in np.eye(n)])
-        return curvature_at(matrix, flat, vector=True)
     basis = np.empty((min(n, _LANCZOS_STEPS), n))
     diagonal: list[float] = []
     beside: list[float] = []
