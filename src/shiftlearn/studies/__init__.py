@@ -35,11 +35,15 @@ __all__ = [
 ]
 
 _MODULES = (
-    "ground_floor",
-    "covariate_synthetic",
-    "covariate_landmine",
-    "covariate_text",
     "adapt_synthetic",
+    "covariate_landmine",
+    "covariate_synthetic",
+    "covariate_text",
+    "daksvm_faces",
+    "daksvm_sensitivity",
+    "daksvm_text",
+    "daksvm_toys",
+    "ground_floor",
 )
 
 
