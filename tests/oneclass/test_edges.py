@@ -302,6 +302,19 @@ def test_one_task_with_more_columns_than_rows(kernel, sparse_rows):
     )  # fmt: skip
 
 
+@pytest.mark.parametrize("sparse_rows", [False, True])
+def test_wide_rows_in_more_than_one_working_set(sparse_rows):
+    rng = np.random.default_rng(0)
+    X = np.abs(rng.normal(size=(600, 700))) * (rng.random((600, 700)) < 0.2)
+    domain = np.repeat([0, -1], [500, 100])
+    options = {"gamma": 0.002, "nu": 0.4, "nu_source": 0.4, "uncertainty": 0.5, "max_rounds": 2}
+    options |= {"tol": 1e-4, "offset": "observed"}
+    wide = fit(sparse.csr_array(X) if sparse_rows else X, domain, **options)
+    narrow = fit(np.linalg.qr(X.T)[1].T, domain, **options)  # the same inner products
+    assert wide.offset_ == pytest.approx(narrow.offset_, rel=1e-3)
+    assert wide.objective_history_ == pytest.approx(narrow.objective_history_, rel=1e-4)
+
+
 def test_a_kernel_that_is_not_positive_still_alternates():
     X, domain = rows()
     model = fit(X, domain, kernel="sigmoid", gamma=0.1, coef0=-1.0, C=0.4, max_rounds=3)

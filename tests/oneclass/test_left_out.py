@@ -103,3 +103,15 @@ def test_what_auto_stands_for():
     given = made(uncertainty=0.3)  # who knows the noise is taken at his word
     assert (given.bound_scores_ == 0.3).all()
     assert made(uncertainty=None).offset_ == made(uncertainty=None, offset="observed").offset_
+
+
+def test_other_offsets_without_another_fit():
+    X, domain = rows()
+    models = {
+        offset: fit(X, domain, C=0.4, gamma=0.3, offset=offset, uncertainty=0.2)
+        for offset in ("left-out", "observed", "corrected")
+    }
+    for offset, model in models.items():
+        np.testing.assert_allclose(models["left-out"].offsets_at(offset), model.offsets_)
+    with pytest.raises(ValueError, match='offset must be one of "observed", "corrected"'):
+        models["observed"].offsets_at("left-out")

@@ -40,7 +40,11 @@ class Inner:
         """The products of ``rows`` with ``columns`` (None: all); a copy."""
         if self._stored is None:
             return self._products(rows, columns)
-        return np.array(self._stored[rows] if columns is None else self._stored[rows][:, columns])
+        # Rows of the result lie one after the other, as the compiled solver reads them.
+        return np.array(
+            self._stored[rows] if columns is None else self._stored[np.ix_(rows, columns)],
+            order="C",
+        )
 
     def _products(self, rows: Any, columns: Ints | None) -> Floats:
         if isinstance(self.X, np.ndarray):

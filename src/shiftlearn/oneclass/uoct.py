@@ -348,6 +348,23 @@ class UncertainOneClassTransferSVM(OutlierMixin, Machine):
         """
         return np.where(self.decision_function(X, sample_domain=sample_domain) >= 0, 1, -1)
 
+    def offsets_at(self, offset: str) -> Floats:
+        """The offsets ρ_t that another rule gives the same half-spaces, without another fit.
+
+        Parameters
+        ----------
+        offset : {"left-out", "observed", "corrected"}
+            As in the constructor; "left-out" only where the fit used it ("auto" does).
+
+        Returns
+        -------
+        ndarray of shape (K,)
+            ρ of all tasks; ``score_samples(X) - offsets_at(...)[-1]`` decides for the target.
+        """
+        check_is_fitted(self, "_places")
+        one_of("offset", offset, tuple(self._places))
+        return self._optimal(offset)[0]
+
     @property
     def coef_(self) -> Floats:
         """The weights of the target's linear function."""
@@ -478,9 +495,8 @@ class UncertainOneClassTransferSVM(OutlierMixin, Machine):
         tasks, rows, model = program.tasks, found.rows, found.model
         moved = len(found.history) > 1
         observed = rows.observed_scores(model) if moved else found.scores
-        self.offsets_, self.offset_intervals_ = self._offsets(found, program, observed)
-        self.offset_ = float(self.offsets_[-1])
         self.tasks_, self._tasks = tasks.labels, tasks
+        self._remember(found, program, observed)
         self.support_ = tasks.index[model.support]
         self.n_support_ = np.bincount(tasks.of_row[model.support], minlength=tasks.count)
         self.dual_coef_ = found.alpha[None, model.support]
@@ -498,14 +514,21 @@ class UncertainOneClassTransferSVM(OutlierMixin, Machine):
         self._rejected = float((target < self.offset_ - near).mean())
         self._degenerate = found.degenerate
 
-    def _offsets(self, found: Outcome, program: Program, observed: Floats) -> tuple[Floats, Floats]:
-        place, tasks = self._offset(), program.tasks
-        if place == "left-out" and not found.degenerate:
-            factors = program.table.diagonal()
-            left = left_out_scores(found.rows, found.alpha, observed, factors, tasks)
-            return optimal_offsets(left, program.costs, tasks, LEAST_SHARE)
-        scores = found.scores if place == "corrected" else observed
-        return optimal_offsets(scores, program.costs, tasks)
+    def _remember(self, found: Outcome, program: Program, observed: Floats) -> None:
+        """Keep the scores at which offsets may be placed."""
+        place = "observed" if found.degenerate else self._offset()
+        self._places = {"observed": observed, "corrected": found.scores}
+        if place == "left-out":
+            self._places[place] = left_out_scores(
+                found.rows, found.alpha, observed, program.table.diagonal(), program.tasks
+            )
+        self._row_costs = program.costs
+        self.offsets_, self.offset_intervals_ = self._optimal(place)
+        self.offset_ = float(self.offsets_[-1])
+
+    def _optimal(self, place: str) -> tuple[Floats, Floats]:
+        share = LEAST_SHARE if place == "left-out" else 0.0
+        return optimal_offsets(self._places[place], self._row_costs, self._tasks, share)
 
     def _warn(self) -> None:
         """Say what is doubtful about the answer."""

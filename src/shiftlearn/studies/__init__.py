@@ -44,6 +44,8 @@ _MODULES = (
     "daksvm_text",
     "daksvm_toys",
     "ground_floor",
+    "one_class",
+    "one_class_offsets",
 )
 
 
