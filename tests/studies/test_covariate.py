@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 from shiftlearn.errors import DataNotFoundError
-from shiftlearn.studies import get_study
+from shiftlearn.studies import Record, Store, get_study
+from shiftlearn.studies.covariate_figure import curve, three_panels
 from shiftlearn.studies.covariate_methods import (
     METHODS,
     Task,
@@ -88,3 +89,19 @@ def test_spam_cell_on_the_published_inboxes():
     except DataNotFoundError as error:
         pytest.skip(str(error))
     assert cell["auc"] > 95 and cell["reduction"] > -100
+
+
+def test_the_three_panels_show_what_is_kept(tmp_path):
+    """Means and standard errors of kept cells; a study without a cell has an empty panel."""
+    store = Store.of(get_study("covariate-landmine"), tmp_path)
+    for seed, value in enumerate((1.0, 3.0)):
+        for method in ("iid", "joint"):
+            settings_ = {"n": 128, "method": method}
+            figures = {"increase": value if method == "joint" else 0.0}
+            store.save(Record(settings_, seed, figures, 0.1))
+    records = [Record({"n": 8, "method": "joint"}, 0, {"y": y}, 0.1) for y in (1.0, 3.0)]
+    assert curve(records, "joint", "y") == ([8], [2.0], [1.0])
+    page = three_panels(tmp_path)
+    panel = page.axes[2]
+    assert [text.get_text() for text in panel.get_legend().get_texts()] == ["iid", "joint"]
+    assert panel.containers[0].lines[0].get_ydata().tolist() == [2.0]
