@@ -34,7 +34,7 @@ RATES = (0.1, 0.01)
 _SCALES = ("range", "standard", None)
 _SPEC_C, _SPEC_RATE = 100.0, 0.005
 _TRIAL_SHIFTS = 3  # shifts by which candidates are compared
-_TRIAL_EXEMPLARS = 1000  # machines with which they begin
+_TRIAL_EXEMPLARS = 600  # machines with which they begin
 _TRIAL_TOL = 1e-3
 
 

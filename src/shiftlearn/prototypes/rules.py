@@ -7,9 +7,13 @@ a ``reading``, studies vary single decisions.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass, replace
+from typing import Any
 
-__all__ = ["READINGS", "Rules", "rules_of"]
+__all__ = ["READINGS", "Rules", "rules_of", "varied"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,4 +72,18 @@ def rules_of(reading: str, chosen_cost: bool = False) -> Rules:
     """Return the decisions of a reading; ``chosen_cost``: the library chooses C."""
     if not isinstance(reading, str) or reading not in READINGS:
         raise ValueError(f"reading must be one of {sorted(READINGS)}, got {reading!r}.")
-    return _CHOSEN if chosen_cost and reading == "default" else READINGS[reading]
+    rules = _CHOSEN if chosen_cost and reading == "default" else READINGS[reading]
+    return replace(rules, **_changes.get())
+
+
+_changes: ContextVar[dict[str, Any]] = ContextVar("prototype rules", default={})  # noqa: B039
+
+
+@contextmanager
+def varied(**changes: Any) -> Iterator[None]:
+    """Change single decisions of every reading inside the block: for studies."""
+    token = _changes.set(changes)
+    try:
+        yield
+    finally:
+        _changes.reset(token)

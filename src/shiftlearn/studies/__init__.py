@@ -46,6 +46,7 @@ _MODULES = (
     "ground_floor",
     "one_class",
     "one_class_offsets",
+    "prototypes",
 )
 
 
