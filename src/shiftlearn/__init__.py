@@ -49,7 +49,11 @@ _HOME = {
     "DomainStandardizer": "views",
     "MongeMapper": "views",
     "SelfTrainingAdapter": "views",
+    "KDERatio": "covariate.density",
+    "KLIEPRatio": "covariate.kliep",
     "LogisticRatio": "covariate.logistic_ratio",
+    "ReweightedClassifier": "covariate.reweighted",
+    "ULSIFRatio": "covariate.least_squares_ratio",
     "KernelMeanMatching": "covariate.matching",
     "SelectionBiasRatio": "covariate.logistic_ratio",
     "load": "files.archive",
@@ -75,13 +79,17 @@ if TYPE_CHECKING:
     from shiftlearn.alignment.transductive import TransductiveSVC as TransductiveSVC
     from shiftlearn.alignment.whitener import DomainWhitener as DomainWhitener
     from shiftlearn.certificates import Certificate as Certificate
+    from shiftlearn.covariate.density import KDERatio as KDERatio
     from shiftlearn.covariate.joint import (
         CovariateShiftLogisticRegression as CovariateShiftLogisticRegression,
     )
+    from shiftlearn.covariate.kliep import KLIEPRatio as KLIEPRatio
+    from shiftlearn.covariate.least_squares_ratio import ULSIFRatio as ULSIFRatio
     from shiftlearn.covariate.logistic_ratio import LogisticRatio as LogisticRatio
     from shiftlearn.covariate.logistic_ratio import SelectionBiasRatio as SelectionBiasRatio
     from shiftlearn.covariate.matching import KernelMeanMatching as KernelMeanMatching
     from shiftlearn.covariate.path import covariate_shift_path as covariate_shift_path
+    from shiftlearn.covariate.reweighted import ReweightedClassifier as ReweightedClassifier
     from shiftlearn.domains import DomainKFold as DomainKFold
     from shiftlearn.domains import SourceTargetSplit as SourceTargetSplit
     from shiftlearn.domains import stack_domains as stack_domains
