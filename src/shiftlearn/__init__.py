@@ -13,6 +13,7 @@ __version__ = "0.1.0.dev0"
 
 # Public name -> module that defines it. Adding a method adds one line here.
 _HOME = {
+    "Blocks": "statistics",
     "CovariateShiftLogisticRegression": "covariate.joint",
     "covariate_shift_path": "covariate.path",
     "ExemplarSVC": "prototypes.svc",
@@ -108,6 +109,7 @@ if TYPE_CHECKING:
     from shiftlearn.plot import DecisionRegionDisplay as DecisionRegionDisplay
     from shiftlearn.prototypes.svc import ExemplarSVC as ExemplarSVC
     from shiftlearn.prototypes.svc import PrototypeSVC as PrototypeSVC
+    from shiftlearn.statistics import Blocks as Blocks
     from shiftlearn.tabular.preprocessor import tabular_preprocessor as tabular_preprocessor
     from shiftlearn.trust.committee import ShiftCommittee as ShiftCommittee
     from shiftlearn.views import CoralMapper as CoralMapper

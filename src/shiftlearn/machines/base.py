@@ -29,6 +29,7 @@ from shiftlearn.certificates import Event
 from shiftlearn.domains import labelled_rows, refuse_device_arrays
 from shiftlearn.errors import ScaleWarning
 from shiftlearn.parameters import check_number, check_weights
+from shiftlearn.statistics.streamed import StreamedMethods
 
 __all__ = [
     "Machine",
@@ -58,7 +59,7 @@ _SCALE_ROWS = 1000
 _PREDICT_REQUEST = {"sample_domain": True, "allow_source": True}
 
 
-class Machine(BaseEstimator):
+class Machine(StreamedMethods, BaseEstimator):
     """Base of the estimators: tags, metadata requests and the short representation.
 
     ``sample_domain`` is requested by ``fit`` from the start, so that it reaches the machine

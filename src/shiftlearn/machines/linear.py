@@ -39,8 +39,10 @@ from shiftlearn.machines.expansion import LinearScores
 from shiftlearn.machines.formulations import combine
 from shiftlearn.machines.multiclass import split
 from shiftlearn.machines.spaces import FeatureSpace
+from shiftlearn.machines.streaming import fit_hinge, open_points
 from shiftlearn.resources import n_threads, own_thread
 from shiftlearn.solvers.linear import LinearProblem, LinearSolution, solve_linear
+from shiftlearn.statistics import Stream
 
 __all__ = ["LinearSVC"]
 
@@ -250,6 +252,22 @@ class LinearSVC(DomainClassifierMixin, Machine):
         scores = self.decision_function(X)
         best = scores > 0 if scores.ndim == 1 else scores.argmax(axis=1)
         return np.asarray(self.classes_[best.astype(np.intp)])
+
+    def _fit_stream(self, stream: Stream) -> None:
+        """Fit from blocks: the hinge loss alone, smoothed and certified."""
+        self._solver()
+        if self.loss != "hinge":
+            raise ValueError('loss must be "hinge" to fit from blocks.')
+        points = open_points(self, stream)
+        scores, answers = fit_hinge(self, points)
+        self.classes_ = points.classes
+        self.coef_, self.intercept_ = scores.coef, scores.intercept
+        self.certificates_ = tuple(answer.certificate for answer in answers)
+        self.certificate_ = combine(self.certificates_)
+        self.n_iter_ = max(1, *(proof.n_iter for proof in self.certificates_))
+        if points.features is not None:
+            self.features_ = points.features
+        warn_unless_converged(self.certificate_, type(self).__name__, self.tol)
 
     def _solver(self) -> partial[LinearSolution]:
         """The solver with the checked parameters of this estimator."""

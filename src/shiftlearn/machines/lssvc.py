@@ -29,7 +29,14 @@ from shiftlearn.machines.base import (
 )
 from shiftlearn.machines.expansion import Expansion, LinearScores
 from shiftlearn.machines.spaces import FeatureSpace, KernelSpace
-from shiftlearn.solvers.least_squares import LeastSquares, solve_dual, solve_primal
+from shiftlearn.machines.streaming import labelled_moments, open_points
+from shiftlearn.solvers.least_squares import (
+    LeastSquares,
+    solve_dual,
+    solve_moments,
+    solve_primal,
+)
+from shiftlearn.statistics import Stream
 
 __all__ = ["LSSVC"]
 
@@ -225,6 +232,23 @@ class LSSVC(DomainClassifierMixin, Machine):
         if not isinstance(self._scores, LinearScores):
             raise AttributeError("coef_ exists for kernel='linear' and with features= only")
         return self._scores.coef
+
+    def _fit_stream(self, stream: Stream) -> None:
+        """Fit from blocks, in explicit features: one pass for the moments of rows and labels."""
+        points = open_points(self, stream)
+        moments = labelled_moments(points, check_number("C", self.C), self.n_jobs)
+        answer = solve_moments(
+            moments, points.n_columns,
+            fit_intercept=self.fit_intercept, tol=check_number("tol", self.tol),
+        )  # fmt: skip
+        assert answer.weights is not None
+        self.classes_, self.intercept_ = points.classes, answer.intercept
+        self.support_, self.dual_coef_ = np.empty(0, dtype=np.intp), answer.dual.T
+        self.certificate_ = answer.certificate
+        self._scores = LinearScores(answer.weights.T, answer.intercept, points.features)
+        if points.features is not None:
+            self.features_ = points.features
+        warn_unless_converged(self.certificate_, type(self).__name__, self.tol)
 
     def _solve(self, rows: TrainingRows, costs: Floats, tol: float) -> None:
         if self.kernel != "precomputed":

@@ -34,7 +34,9 @@ from shiftlearn.machines.expansion import Expansion, LinearScores
 from shiftlearn.machines.formulations import one_class, quantile_offset
 from shiftlearn.machines.relative import Answer, Solver, score_sizes, solve_relative
 from shiftlearn.machines.spaces import FeatureSpace, KernelSpace, Options
+from shiftlearn.machines.streaming import open_inliers, solve_one_class
 from shiftlearn.solvers.qp import solve
+from shiftlearn.statistics import Stream
 
 __all__ = ["OneClassSVM"]
 
@@ -107,6 +109,8 @@ class OneClassSVM(OutlierMixin, Machine):
     >>> OneClassSVM(nu=0.3, gamma=1.0).fit(X).predict([[0.5], [5.0]])
     array([ 1, -1])
     """
+
+    _scores: Expansion | LinearScores
 
     def __init__(
         self,
@@ -279,6 +283,23 @@ class OneClassSVM(OutlierMixin, Machine):
         answer = solve_relative(run, *_score_sizes(operator, weights, total), options.tol)
         self._adopt(X, weights, index, nu, space, answer, options)
 
+    def _fit_stream(self, stream: Stream) -> None:
+        """Fit from blocks, in explicit features: smoothed and certified; no support vectors."""
+        nu = check_number("nu", self.nu, upto=1.0)
+        points, features = open_inliers(self, stream)
+        answer = solve_one_class(self, points, nu)
+        self.offset_ = -answer.intercept
+        self.offset_interval_ = (self.offset_, self.offset_)
+        self.intercept_ = np.array([answer.intercept])
+        self.support_, self.support_vectors_ = np.empty(0, dtype=np.intp), None
+        self.n_support_, self.dual_coef_ = np.zeros(1, dtype=np.intp), np.empty((1, 0))
+        self.certificate_ = answer.certificate
+        self.n_iter_ = max(1, answer.certificate.n_iter)
+        self._scores = LinearScores(answer.weights[None], np.zeros(1), features)
+        if features is not None:
+            self.features_ = features
+        warn_unless_converged(self.certificate_, type(self).__name__, self.tol)
+
     def _adopt(
         self,
         X: Any,
@@ -304,7 +325,7 @@ class OneClassSVM(OutlierMixin, Machine):
         none = np.zeros(1)
         if isinstance(space, FeatureSpace):
             assert answer.weights is not None
-            self._scores: Any = LinearScores(answer.weights[None], none, space.features)
+            self._scores = LinearScores(answer.weights[None], none, space.features)
             self.features_ = space.features
         elif space.kernel.name == "linear":
             w = np.asarray(X[used].T @ answer.alpha[used], dtype=np.float64)

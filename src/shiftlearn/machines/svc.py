@@ -36,6 +36,8 @@ from shiftlearn.machines.expansion import Expansion, LinearScores
 from shiftlearn.machines.formulations import combine
 from shiftlearn.machines.multiclass import Task, split, vote_scores
 from shiftlearn.machines.spaces import FeatureSpace, HingeFit, KernelSpace, Options, Space
+from shiftlearn.machines.streaming import fit_hinge, open_points
+from shiftlearn.statistics import Stream
 
 __all__ = ["SVC", "Prepared", "svc_path"]
 
@@ -150,6 +152,9 @@ class SVC(DomainClassifierMixin, Machine):
     >>> model.certificate_.converged
     True
     """
+
+    _scores: Expansion | LinearScores
+    _support_rows: Any
 
     def __init__(
         self,
@@ -308,6 +313,26 @@ class SVC(DomainClassifierMixin, Machine):
         if len(tasks) > 1 and isinstance(space, KernelSpace):
             space = space.shared(options)
         return Prepared(rows, space, tasks, options)
+
+    def _fit_stream(self, stream: Stream) -> None:
+        """Fit from blocks, in explicit features: smoothed and certified; no support vectors."""
+        points = open_points(self, stream)
+        if self.multi_class not in ("ovo", "ovr"):
+            raise ValueError(f'multi_class must be "ovo" or "ovr", got {self.multi_class!r}.')
+        scores, answers = fit_hinge(self, points)
+        self._scores = scores
+        self.classes_ = points.classes
+        self.intercept_ = scores.intercept
+        self.support_ = np.empty(0, dtype=np.intp)
+        self.n_support_ = np.zeros(len(points.classes), dtype=np.intp)
+        self.dual_coef_ = np.empty((len(answers), 0))
+        self._support_rows, self._support_order = None, self.support_
+        self.certificates_ = tuple(answer.certificate for answer in answers)
+        self.certificate_ = combine(self.certificates_)
+        self.n_iter_ = max(1, self.certificate_.n_iter)
+        if points.features is not None:
+            self.features_ = points.features
+        warn_unless_converged(self.certificate_, type(self).__name__, self.tol)
 
     def _space(self, X: Any) -> Space:
         if self.kernel != "precomputed":

@@ -28,8 +28,9 @@ from scipy import linalg, sparse
 from shiftlearn.certificates import Certificate
 from shiftlearn.resources import memory_budget
 from shiftlearn.solvers.operators import complete
+from shiftlearn.statistics import MomentValues
 
-__all__ = ["LeastSquares", "solve_dual", "solve_primal"]
+__all__ = ["LeastSquares", "solve_dual", "solve_moments", "solve_primal"]
 
 Floats = NDArray[np.float64]
 
@@ -127,6 +128,40 @@ def solve_primal(
     certificate = Certificate(objective, gap, relative, relative <= tol, steps)
     intercept = np.asarray(center - mean @ weights)
     return LeastSquares(costs[:, None] * rest, intercept, weights, certificate)
+
+
+def solve_moments(
+    moments: MomentValues,
+    n_columns: int,
+    *,
+    fit_intercept: bool = True,
+    tol: float = 1e-6,
+    metric: Floats | None = None,
+) -> LeastSquares:
+    """Solve from the moments of the rows (z, y), weights c, in one pass: no row is seen here.
+
+    ``n_columns`` is the width of z; ``metric`` is M in ½ Σ w_kᵀMw_k, the identity unless given.
+    """
+    scatter, mean = moments.scatter, moments.mean
+    if not fit_intercept:
+        scatter = scatter + moments.weight * np.outer(mean, mean)
+    at = slice(0, n_columns)
+    normal, cross = scatter[at, at].copy(), scatter[at, n_columns:]
+    bend = np.eye(n_columns) if metric is None else metric
+    normal += bend
+    weights = linalg.solve(normal, cross, assume_a="pos", check_finite=False)
+    gradient = normal @ weights - cross
+    rest = np.trace(scatter[n_columns:, n_columns:]) - 2 * np.sum(cross * weights)
+    objective = 0.5 * float(np.sum(weights * (normal @ weights)) + rest)
+    least = 1.0 if metric is None else float(linalg.eigvalsh(metric, subset_by_index=[0, 0])[0])
+    gap = 0.5 * float((gradient**2).sum()) / least if least > 0 else math.inf
+    violation = float(np.abs(gradient).max(initial=0.0))
+    relative = violation / max(1.0, float(np.abs(cross).max(initial=0.0)))
+    intercept = mean[n_columns:] - mean[at] @ weights
+    if not fit_intercept:
+        intercept = np.zeros(cross.shape[1])
+    certificate = Certificate(objective, gap, relative, relative <= tol, 1)
+    return LeastSquares(np.empty((0, cross.shape[1])), intercept, weights, certificate)
 
 
 def _matrix_dtype(n: int, memory_limit: int | float | str) -> type:

@@ -26,7 +26,8 @@ __all__ = ["refine"]
 
 _SHRINK = 0.1
 _ROUNDS = 40
-_STALLED = 20  # steps without a smaller gradient: what is left is rounding
+_STALLED = 6  # steps without progress from a small gradient: what is left is rounding
+_WANDERING = 20  # and from a large one, where full steps change which rows are free
 _NEAR = 0.02  # δ of the first round from a good start, in units of the usual one
 _DENSE = 2000  # largest system that is factorised
 
@@ -129,8 +130,8 @@ def _first_delta(state: State) -> float:
 def _minimise(smooth: _Smooth, w: Floats, b: float, u: Floats, largest: float) -> _Point:
     """Newton steps until what is left of the gradient is small against the round's own error."""
     state = smooth.state
-    point, best, since = smooth.at(w, b, u), np.inf, 0
-    while since < _STALLED and state.iterations < state.max_iter:
+    point, best, since, patience = smooth.at(w, b, u), np.inf, 0, _WANDERING
+    while since < patience and state.iterations < state.max_iter:
         state.iterations += 1
         dw, db = _direction(smooth, point)
         du = state.matrix.products(dw)
@@ -143,6 +144,8 @@ def _minimise(smooth: _Smooth, w: Floats, b: float, u: Floats, largest: float) -
         if left <= 0.05 * max(smooth.error(point), state.tol) or not state.report("newton"):
             return point
         best, since = (left, 0) if left < 0.7 * best else (best, since + 1)
+        if best < 1e-6 * largest:
+            patience = _STALLED
     return point
 
 

@@ -1,6 +1,6 @@
 """Newton's method for smooth sums over blocks of rows.
 
-    min_w  F(w) = Σ_blocks f(block; w) + ½ Σ_j λ_j (w_j - c_j)²
+    min_w  F(w) = Σ_blocks f(block; w) + ½ Σ_j λ_j (w_j - c_j)² [+ ½ wᵀMw + qᵀw]
 
 with λ_j >= 0 (0 at unpenalised intercepts). The objective says what one block adds; here is added
 up, in the order of the blocks, and stepped. A block's Hessian is a matrix (exact Newton, by
@@ -115,9 +115,18 @@ class _Search:
         loss, gradient, hessian, summary = map_reduce(part, problem.blocks, _add, self.n_jobs)
         away = parameters - (0.0 if problem.center is None else problem.center)
         value = float(loss + 0.5 * np.sum(problem.penalty * away**2))
+        bent = None if problem.metric is None else problem.metric @ parameters
+        if bent is not None:
+            value += 0.5 * float(parameters @ bent)
+        if problem.linear is not None:
+            value += float(problem.linear @ parameters)
         if order == 0:
             return _Point(parameters, value, np.empty(0), None)
         gradient = gradient + problem.penalty * away
+        if bent is not None:
+            gradient += bent
+        if problem.linear is not None:
+            gradient += problem.linear
         if order == 1:
             return _Point(parameters, value, gradient, None)
         if isinstance(hessian, list):
@@ -125,6 +134,8 @@ class _Search:
                 parameters, value, gradient, _Products(self, parameters, hessian, summary)
             )
         hessian[np.diag_indices_from(hessian)] += problem.penalty
+        if problem.metric is not None:
+            hessian += problem.metric
         return _Point(parameters, value, gradient, hessian)
 
     def violation(self, point: _Point) -> float:
@@ -280,6 +291,8 @@ class _Products:
                 return np.asarray(hessian(direction))
 
         total: Floats = map_reduce(part, blocks, np.add, search.n_jobs)
+        if problem.metric is not None:
+            total += problem.metric @ direction
         return total + problem.penalty * direction
 
     def preconditioner(self) -> Callable[[Floats], Floats]:

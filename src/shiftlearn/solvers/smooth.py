@@ -87,6 +87,10 @@ class Problem:
         Orthonormal directions along which F is constant.
     drift : float
         R with |D³f[u, u, v]| <= R ‖v‖ D²f[u, u] everywhere; it turns curvature into a gap.
+    metric : ndarray of shape (p, p), optional
+        M of a further term ½ wᵀMw.
+    linear : ndarray of shape (p,), optional
+        q of a further term qᵀw.
     """
 
     objective: Objective
@@ -97,6 +101,8 @@ class Problem:
     convex: bool = True
     flat: Floats | None = None
     drift: float = math.inf
+    metric: Floats | None = None
+    linear: Floats | None = None
 
 
 @dataclass(frozen=True, slots=True)

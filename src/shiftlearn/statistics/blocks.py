@@ -15,7 +15,7 @@ import itertools
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 import numpy as np
 
@@ -144,8 +144,10 @@ def map_reduce(
 
     Parts are made by ``n_jobs`` threads, each with a single-threaded BLAS, and merged in the order
     of the blocks: the result has the same bits for every ``n_jobs``. ``merge`` may change its
-    first argument. Only a few blocks are held at a time.
+    first argument. Only a few blocks are held at a time. Streams (`Stream`) run their own passes.
     """
+    if hasattr(blocks, "reduce"):
+        return cast(Part, blocks.reduce(function, merge, n_jobs))
     workers = n_threads(n_jobs)
     iterator = iter(blocks)
     head = list(itertools.islice(iterator, 2))

@@ -15,6 +15,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from shiftlearn.statistics.checkpoint import recorded
+
 __all__ = ["MomentValues", "Moments"]
 
 Floats = NDArray[np.float64]
@@ -47,6 +49,7 @@ class MomentValues:
         return self.scatter / self.weight
 
 
+@recorded
 class Moments:
     """Running weight, mean and scatter of rows, in float64.
 
