@@ -10,11 +10,11 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from shiftlearn.studies import environment
-from shifts import few_labels, peers  # noqa: F401 - enter their methods
+from shifts import few_labels, peers, queries  # noqa: F401 - enter their methods
 from shifts.methods import METHODS
 from shifts.run import cells, run, run_cell, store
 from shifts.tables import collect, markdown, summary
-from shifts.task import tasks
+from shifts.task import TASKS, tasks
 
 RESULTS = Path(__file__).resolve().parents[1] / "results"
 
@@ -27,6 +27,9 @@ def arguments(given: list[str] | None = None) -> argparse.Namespace:
     parser.add_argument("--labels", nargs="+", type=int, default=[0, 5, 20], metavar="K",
                         help="labelled target rows a class, 0 for none")  # fmt: skip
     parser.add_argument("--draws", type=int, default=3, help="draws of the labelled rows")
+    parser.add_argument("--queries", nargs="*", metavar="RULE",
+                        help="compare rules for choosing rows to label (default: all)")  # fmt: skip
+    parser.add_argument("--data", nargs="+", metavar="NAME", help="only tasks of these data sets")
     parser.add_argument("--against", nargs="+", default=["source"], metavar="COLUMN")
     parser.add_argument("--name", help="write benchmarks/results/shifts-NAME.json and .md")
     return parser.parse_args(given)
@@ -39,8 +42,15 @@ def main() -> None:
             print(f"{task.role:10}{task.data:16}{task.kind:24}{task.name}")
         print("methods:", ", ".join(METHODS))
         return
-    kept, todo = store(), list(cells(args.role, args.methods, args.labels, args.draws))
-    for failure in run(todo, run_cell, kept):
+    kept = store()
+    if args.queries is None:
+        work, todo = run_cell, list(cells(args.role, args.methods, args.labels, args.draws))
+    else:
+        rules = args.queries or list(queries.RULES)
+        work, todo = queries.run_cell, list(queries.cells(args.role, rules, args.draws))
+    if args.data:
+        todo = [c for c in todo if TASKS[str(c.settings["task"])].data in args.data]
+    for failure in run(todo, work, kept):
         print("failed:", failure, file=sys.stderr)
     columns = collect(todo, kept)
     page = markdown(columns, args.against)

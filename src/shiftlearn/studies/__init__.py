@@ -47,6 +47,7 @@ _MODULES = (
     "one_class",
     "one_class_offsets",
     "prototypes",
+    "adapt_retrieval",
 )
 
 
