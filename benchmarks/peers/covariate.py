@@ -99,7 +99,7 @@ def two_stage_sklearn(L, y, T):
 class Count:
     """Counts the rows that products were asked for while it is entered, by their kind.
 
-    "square" is XᵀX (half the work), "cross" XᵀY, "thin" a product with ``width`` vectors.
+    "square" is XᵀX, "thin" a product with one or two vectors.
     """
 
     def __init__(self):
@@ -128,8 +128,7 @@ class Count:
             self._thin(source, 2)
             self._thin(target, 1)
             if order == 2 and loss.exact:
-                self.products += [("square", source), ("square", source), ("cross", source)]
-                self.products += [("square", target)]
+                self.products += [("square", source)] * 3 + [("square", target)]
             return original(loss, block, parameters, order)
 
         return partial
@@ -171,8 +170,6 @@ def replay(products, width):
             part = A[:n]
             if kind == "square":
                 part.T @ part
-            elif kind == "cross":
-                part.T @ np.ascontiguousarray(part) if at < 0 else np.dot(part.T, A[most - n :])
             elif at % 2 == 0:
                 W[: k[0]] @ part.T
             else:

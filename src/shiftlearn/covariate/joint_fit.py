@@ -86,10 +86,14 @@ class JointProblem:
     @property
     def blocks(self) -> RowBlocks:
         """The rows with their class numbers, weights and domains."""
-        source = np.arange(len(self.codes)) < self.n_source
+        n = len(self.codes)
+        rows = self.rows
+        if rows is None and not self.loss.exact and not hasattr(self.Z, "indptr"):
+            # Products are no cheaper in large blocks, and threads share small ones evenly.
+            rows = max(256, -(-n // 8))
         return row_blocks(
-            self.Z, self.codes, self.omega, self.domain_weights, source,
-            rows=self.rows, memory_limit=self.memory_limit,
+            self.Z, self.codes, self.omega, self.domain_weights, np.arange(n) < self.n_source,
+            rows=rows, memory_limit=self.memory_limit,
         )  # fmt: skip
 
     @property

@@ -134,6 +134,20 @@ class JointLoss(Objective):
         rows[:, self.n_columns :] = factors[:, None]
         return rows
 
+    def gram(self, X: Any, factors: Floats) -> Floats:
+        """Σ f z zᵀ with z = (x, 1), symmetric to the last bit.
+
+        Rows of either sign apart: a square costs half of a general product, and less than half
+        where the rows are long and few columns wide.
+        """
+        down = factors < 0.0
+        if not down.any():
+            rows = self.scaled(X, np.sqrt(factors))
+            return np.asarray(rows.T @ rows)
+        if down.all():
+            return -self.gram(X, -factors)
+        return self.gram(X[~down], factors[~down]) - self.gram(X[down], -factors[down])
+
     def _half(self, rows: Block, theta: Floats) -> _Source | _Target:
         if not rows.source[0]:
             return _Target.at(self, rows, theta)
@@ -152,7 +166,11 @@ def _halves(block: Block) -> list[Block]:
     source = block.source
     if not len(source) or source.all() or not source.any():
         return [block] if len(source) else []
-    return [Block._make(part[keep] for part in block) for keep in (source, ~source)]
+    first = int(np.argmin(source))
+    parts: tuple[Any, ...] = (source, ~source)
+    if not source[first:].any():  # source rows lead: views, no copies
+        parts = (slice(0, first), slice(first, None))
+    return [Block._make(part[keep] for part in block) for keep in parts]
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,8 +197,7 @@ class _Target:
 
     def add_to(self, hessian: Floats, positive: bool) -> None:
         at = slice(-self.form.width, None)
-        rows = self.form.scaled(self.X, np.sqrt(self.bend))
-        hessian[at, at] += rows.T @ rows
+        hessian[at, at] += self.form.gram(self.X, self.bend)
 
     def product(self, direction: Floats) -> Floats:
         whole = np.zeros_like(direction)
@@ -231,34 +248,14 @@ class _Source:
 
     def add_to(self, hessian: Floats, positive: bool) -> None:
         bends = self._positive_parts() if positive else self._blocks()
-        width, last = self.form.width, self.form.n_scores
-        root = np.sqrt(bends[last, last])
-        away = np.divide(1.0, root, out=np.zeros_like(root), where=root > 0)
-        spread = self.form.scaled(self.X, root)
-        for k in range(last):
-            at = slice(k * width, (k + 1) * width)
-            own = self.form.scaled(self.X, np.sqrt(bends[k, k]))
-            hessian[at, at] += own.T @ own
-            cross = self.form.scaled(self.X, bends[k, last] * away).T @ spread
-            hessian[at, -width:] += cross
-            hessian[-width:, at] += cross.T
-            self._add_classes(hessian, bends, k)
-        hessian[-width:, -width:] += spread.T @ spread
-
-    def _add_classes(self, hessian: Floats, bends: Floats, k: int) -> None:
-        """The blocks between class k and the classes before it."""
         width = self.form.width
-        if k == 0:
-            return
-        plain = self.form.scaled(self.X, np.ones(self.X.shape[0]))
-        for other in range(k):
-            cross = self.form.scaled(self.X, bends[k, other]).T @ plain
-            mine, theirs = (
-                slice(k * width, (k + 1) * width),
-                slice(other * width, (other + 1) * width),
-            )
-            hessian[mine, theirs] += cross
-            hessian[theirs, mine] += cross.T
+        for k in range(len(bends)):
+            mine = slice(k * width, (k + 1) * width)
+            for other in range(k + 1):
+                theirs = slice(other * width, (other + 1) * width)
+                hessian[mine, theirs] += self.form.gram(self.X, bends[k, other])
+                if other < k:
+                    hessian[theirs, mine] = hessian[mine, theirs]
 
     def _blocks(self) -> Floats:
         """The Hessian of each row's loss in its scores, (K+1) x (K+1) x n."""
