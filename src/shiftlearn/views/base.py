@@ -30,7 +30,9 @@ from shiftlearn.domains import (
     warn_no_target,
 )
 from shiftlearn.parameters import check_weights
-from shiftlearn.statistics import Moments, MomentValues, row_blocks
+from shiftlearn.statistics import Block, Moments, MomentValues, Stream, row_blocks
+from shiftlearn.statistics.streamed import StreamedMethods
+from shiftlearn.statistics.survey import SAMPLE_ROWS, coded, survey_stream
 
 __all__ = ["Affine", "DomainView", "pooled"]
 
@@ -41,7 +43,7 @@ _SPARSE_COMPONENTS = 200
 _REQUEST = {"sample_domain": True}
 
 
-class DomainView(TransformerMixin, BaseEstimator):
+class DomainView(StreamedMethods, TransformerMixin, BaseEstimator):
     """Base of the views: subclasses say how maps follow from the moments of the domains."""
 
     __metadata_request__fit: ClassVar[Mapping[str, bool]] = _REQUEST
@@ -92,6 +94,22 @@ class DomainView(TransformerMixin, BaseEstimator):
         if not any(label < 0 for label in moments):
             warn_no_target(type(self).__name__, self._without_target)
         return self
+
+    def _fit_stream(self, stream: Stream) -> None:
+        """One pass for the moments, and one before it where a map stands in front."""
+        self._check()
+        sparse_first = any(hasattr(block.X, "indptr") for block in _first(stream))
+        needed = self.features is not None or sparse_first
+        survey = survey_stream(stream, labels=False, sample=SAMPLE_ROWS if needed else 0)
+        self.n_features_in_ = survey.n_columns
+        features = self._fit_features(survey.rows) if needed else None
+        moments = stream.then(coded(np.empty(0), labels=False)).reduce(
+            lambda block: self._added({}, block.X, block.domains, block.weights, features),
+            _merged,
+        )
+        self._keep(moments, features)
+        if not any(label < 0 for label in moments):
+            warn_no_target(type(self).__name__, self._without_target)
 
     def partial_fit(
         self,
@@ -274,3 +292,16 @@ def _apply(form: Affine, Z: NDArray[np.floating]) -> Floats:
     centre, matrix, new = form
     moved = Z - centre
     return np.asarray((moved * matrix if matrix.ndim == 1 else moved @ matrix) + new)
+
+
+def _first(stream: Stream) -> list[Block]:
+    return [next(iter(stream.source))]
+
+
+def _merged(a: dict[int, Moments], b: dict[int, Moments]) -> dict[int, Moments]:
+    for label, moments in b.items():
+        if label in a:
+            a[label].merge(moments)
+        else:
+            a[label] = moments
+    return a
