@@ -59,6 +59,7 @@ _HOME = {
     "SelectionBiasRatio": "covariate.logistic_ratio",
     "load": "files.archive",
     "save": "files.archive",
+    "shift_report": "report.report",
     "tabular_preprocessor": "tabular.preprocessor",
     "ShiftCommittee": "trust.committee",
 }
@@ -110,6 +111,7 @@ if TYPE_CHECKING:
     from shiftlearn.prototypes.svc import ExemplarSVC as ExemplarSVC
     from shiftlearn.prototypes.svc import PrototypeSVC as PrototypeSVC
     from shiftlearn.statistics import Blocks as Blocks
+    from shiftlearn.report.report import shift_report as shift_report
     from shiftlearn.tabular.preprocessor import tabular_preprocessor as tabular_preprocessor
     from shiftlearn.trust.committee import ShiftCommittee as ShiftCommittee
     from shiftlearn.views import CoralMapper as CoralMapper

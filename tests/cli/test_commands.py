@@ -224,3 +224,20 @@ def test_one_class(here, files):
     facts = json.loads(good(here(*arguments, "-o", "m", "--json")))
     assert facts["rows"] == {"source": 60, "target": 120}
     bad(here(*arguments[:5], "--normal", "left", "-m", "oneclass", "-o", "m"), 1, "'left'")
+
+
+def test_report(shiftlearn_cli, files):
+    text = good(shiftlearn_cli("report", "old.csv", "new.csv", "-l", "kind", "-o", "r.html"))
+    assert "The data have moved" in text and "Moved: " in text and "r.html" in text
+    assert (files / "r.html").read_text(encoding="utf-8").startswith("<!DOCTYPE html>")
+
+
+def test_report_about_a_model(here, files):
+    good(here("fit", "old.csv", "-l", "kind", "-m", "logistic", "-o", "m"))
+    call = ("report", "old.csv", "full.csv", "-l", "kind", "--model", "m", "-o", "r.md", "--json")
+    facts = json.loads(good(here(*call)))
+    assert (
+        "as given" in facts["model"]["model"] and facts["model"]["target_measured"]["rows"] == 120
+    )
+    assert facts["page"] == str(files / "r.md")
+    bad(here("report", "old.csv", "new.csv", "-o", "r.pdf"), 1, ".html, .md or .json")

@@ -240,6 +240,30 @@ def compare(
     work.run(source, target, label, method or [], rows, seed, as_json=json)
 
 
+@app.command()
+def report(
+    source: Annotated[str, typer.Argument(help=f"Rows of before: {_FORMS}.")],
+    target: Annotated[str, typer.Argument(help="Rows of today.")],
+    label: Annotated[
+        str | None, typer.Option("--label", "-l", help="Column that holds the labels.")
+    ] = None,
+    model: Annotated[
+        str | None, typer.Option("--model", help="File that fit wrote: what it means for it.")
+    ] = None,
+    output: Annotated[
+        str, typer.Option("--output", "-o", help=".html, .md or .json.")
+    ] = "shift-report.html",
+    rows: Annotated[int, typer.Option(min=20, help="Most rows of each table.")] = 100_000,
+    seed: Annotated[int, typer.Option(min=0, help="Seed of draws.")] = 0,
+    trust: Trust = None,
+    json: Json = False,
+) -> None:
+    """Whether, where and how two tables differ, what it means for a model, what to do."""
+    from shiftlearn.cli import report as work
+
+    work.run(source, target, label, model, output, rows, seed, trust or [], as_json=json)
+
+
 def _no_json_to_pipe(json: bool, output: str) -> None:
     if json and output == "-":
         raise typer.BadParameter(

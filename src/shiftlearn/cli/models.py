@@ -25,7 +25,7 @@ from shiftlearn.cli.tables import (
 )
 from shiftlearn.cli.work import working
 
-__all__ = ["fit", "info", "predict", "select"]
+__all__ = ["fit", "fitting", "info", "loaded", "predict", "select"]
 
 
 def fit(given: dict[str, Any], pairs: Sequence[str], config: str | None, *, as_json: bool) -> None:
@@ -56,8 +56,8 @@ def predict(
 ) -> None:
     """Write one predicted label a row, in the order of the rows."""
     check_output(output)
-    pipeline, facts = _loaded(model, trusted)
-    table = _fitting(read_table(data, facts.get("label")), facts)
+    pipeline, facts = loaded(model, trusted)
+    table = fitting(read_table(data, facts.get("label")), facts)
     with working("predicting"):
         labels = pipeline.predict(table.rows)
         more = _score_columns(pipeline, table.rows) if scores else {}
@@ -79,8 +79,8 @@ def select(
     from shiftlearn import select_queries
 
     check_output(output)
-    pipeline, facts = _loaded(model, trusted)
-    table = _fitting(read_table(pool, facts.get("label")), facts)
+    pipeline, facts = loaded(model, trusted)
+    table = fitting(read_table(pool, facts.get("label")), facts)
     ready = pipeline[:-1].transform(table.rows)
     last = pipeline[-1]
     with working("selecting"):
@@ -163,7 +163,8 @@ def _write(
     return place, beside
 
 
-def _loaded(model: str, trusted: Sequence[str]) -> tuple[Any, dict[str, Any]]:
+def loaded(model: str, trusted: Sequence[str]) -> tuple[Any, dict[str, Any]]:
+    """The pipeline in a file that `fit` wrote, and its notes."""
     from shiftlearn import load
     from shiftlearn.files import describe
 
@@ -175,7 +176,7 @@ def _loaded(model: str, trusted: Sequence[str]) -> tuple[Any, dict[str, Any]]:
     return load(model, trusted=list(trusted)), facts
 
 
-def _fitting(table: Table, facts: dict[str, Any]) -> Table:
+def fitting(table: Table, facts: dict[str, Any]) -> Table:
     """The rows in the form that the model wants."""
     if facts["columns"]:
         return matched(table, facts["columns"], "the model")
