@@ -53,6 +53,7 @@ _HOME = {
     "KDERatio": "covariate.density",
     "KLIEPRatio": "covariate.kliep",
     "LogisticRatio": "covariate.logistic_ratio",
+    "PriorShiftCorrector": "covariate.prior_shift",
     "ReweightedClassifier": "covariate.reweighted",
     "ULSIFRatio": "covariate.least_squares_ratio",
     "KernelMeanMatching": "covariate.matching",
@@ -91,6 +92,7 @@ if TYPE_CHECKING:
     from shiftlearn.covariate.logistic_ratio import SelectionBiasRatio as SelectionBiasRatio
     from shiftlearn.covariate.matching import KernelMeanMatching as KernelMeanMatching
     from shiftlearn.covariate.path import covariate_shift_path as covariate_shift_path
+    from shiftlearn.covariate.prior_shift import PriorShiftCorrector as PriorShiftCorrector
     from shiftlearn.covariate.reweighted import ReweightedClassifier as ReweightedClassifier
     from shiftlearn.domains import DomainKFold as DomainKFold
     from shiftlearn.domains import SourceTargetSplit as SourceTargetSplit

@@ -12,11 +12,25 @@ from typing import Any
 import numpy as np
 import sklearn
 from numpy.typing import NDArray
+from sklearn.utils import check_array
 from sklearn.utils.validation import has_fit_parameter
 
-__all__ = ["fit_weighted", "systematic_draw", "weight_keyword"]
+from shiftlearn.domains import refuse_device_arrays
+
+__all__ = ["as_rows", "fit_weighted", "systematic_draw", "weight_keyword"]
 
 Floats = NDArray[np.float64]
+
+
+def as_rows(X: Any) -> Any:
+    """Frames as they are, sparse matrices in a form with rows, everything else as an array."""
+    refuse_device_arrays(X, "X")
+    if hasattr(X, "tocsr"):
+        return X.tocsr()
+    if hasattr(X, "columns"):
+        return X
+    X = np.asarray(X)
+    return X if X.ndim == 2 else check_array(X)  # which says what is wrong with it
 
 
 def fit_weighted(

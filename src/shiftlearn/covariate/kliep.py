@@ -3,9 +3,7 @@
     max_α  mean_T log Σ_l α_l φ_l(x)    s.t.  α >= 0,  mean_S Σ_l α_l φ_l(x) = 1
 
 becomes, with θ_l = α_l mean_S φ_l and A_jl = φ_l(x_j) / mean_S φ_l, the likelihood of mixture
-proportions, max mean_j log (Aθ)_j over the simplex. Its EM step θ_l ← θ_l c_l,
-c_l = mean_j A_jl / (Aθ)_j, never lowers it, and by concavity the optimum is at most max_l c_l - 1
-higher.
+proportions, max mean_j log (Aθ)_j over the simplex (`shiftlearn.covariate.proportions`).
 """
 
 from __future__ import annotations
@@ -17,6 +15,7 @@ from numpy.typing import NDArray
 
 from shiftlearn.certificates import Certificate
 from shiftlearn.covariate.basis import BasisRatio
+from shiftlearn.covariate.proportions import mixture_proportions
 from shiftlearn.parameters import check_number
 
 __all__ = ["KLIEPRatio"]
@@ -137,16 +136,6 @@ def _proportions(means: Floats, T: Floats, tol: float, most: int) -> tuple[Float
     if not near.any():
         return alpha, Certificate(np.inf, 0.0, 0.0, True, 0)
     A = T[:, near] / means[near]
-    theta = np.full(A.shape[1], 1.0 / A.shape[1])
-    gap, steps = np.inf, 0
-    for steps in range(1, most + 1):  # noqa: B007
-        mixture = np.maximum(A @ theta, _FLOOR)
-        c = (1.0 / mixture) @ A / len(A)
-        gap = float(c.max()) - 1.0
-        if gap <= tol:
-            break
-        theta = theta * c
-        theta /= theta.sum()
+    theta, certificate = mixture_proportions(A, tol, most)
     alpha[near] = theta / means[near]
-    value = -float(np.log(np.maximum(A @ theta, _FLOOR)).mean())
-    return alpha, Certificate(value, max(gap, 0.0), max(gap, 0.0), gap <= tol, steps)
+    return alpha, certificate

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, MetaEstimatorMixin, clone
-from sklearn.utils import _safe_indexing, check_array, check_random_state, get_tags
+from sklearn.utils import _safe_indexing, check_random_state, get_tags
 from sklearn.utils.metadata_routing import (
     MetadataRouter,
     MethodMapping,
@@ -23,13 +23,12 @@ from sklearn.utils.metadata_routing import (
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import _num_samples, check_is_fitted, validate_data
 
-from shiftlearn.covariate.handing_over import fit_weighted, systematic_draw
+from shiftlearn.covariate.handing_over import as_rows, fit_weighted, systematic_draw
 from shiftlearn.covariate.logistic_ratio import LogisticRatio
 from shiftlearn.domains import (
     DomainClassifierMixin,
     DomainSplit,
     check_two_classes,
-    refuse_device_arrays,
     split_domains,
     warn_no_target,
 )
@@ -40,17 +39,6 @@ from shiftlearn.parameters import check_weights
 __all__ = ["ReweightedClassifier"]
 
 Floats = NDArray[np.float64]
-
-
-def _rows(X: Any) -> Any:
-    """Frames as they are, sparse matrices in a form with rows, everything else as an array."""
-    refuse_device_arrays(X, "X")
-    if hasattr(X, "tocsr"):
-        return X.tocsr()
-    if hasattr(X, "columns"):
-        return X
-    X = np.asarray(X)
-    return X if X.ndim == 2 else check_array(X)  # which says what is wrong with it
 
 
 def _estimator_has(method: str) -> Any:
@@ -150,7 +138,7 @@ class ReweightedClassifier(MetaEstimatorMixin, DomainClassifierMixin, BaseEstima
         """
         with all_or_nothing(self):
             self._check_parameters()
-            X = _rows(X)
+            X = as_rows(X)
             n = _num_samples(X)
             omega = check_weights(sample_weight, n)
             split = split_domains(y, sample_domain, n)
@@ -272,7 +260,7 @@ class ReweightedClassifier(MetaEstimatorMixin, DomainClassifierMixin, BaseEstima
 
     def _fitted(self, X: Any) -> Any:
         check_is_fitted(self, "estimator_")
-        validate_data(self, _rows(X), skip_check_array=True, reset=False)
+        validate_data(self, as_rows(X), skip_check_array=True, reset=False)
         return self.estimator_
 
     def _check_parameters(self) -> None:
