@@ -112,8 +112,8 @@ if TYPE_CHECKING:
     from shiftlearn.plot import DecisionRegionDisplay as DecisionRegionDisplay
     from shiftlearn.prototypes.svc import ExemplarSVC as ExemplarSVC
     from shiftlearn.prototypes.svc import PrototypeSVC as PrototypeSVC
-    from shiftlearn.statistics import Blocks as Blocks
     from shiftlearn.report.report import shift_report as shift_report
+    from shiftlearn.statistics import Blocks as Blocks
     from shiftlearn.tabular.preprocessor import tabular_preprocessor as tabular_preprocessor
     from shiftlearn.trust.committee import ShiftCommittee as ShiftCommittee
     from shiftlearn.views import CoralMapper as CoralMapper
