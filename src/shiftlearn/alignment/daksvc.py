@@ -87,8 +87,9 @@ class DAKSVC(AlignedMachine):
         A feature map fitted on all rows (``Nystroem``, ``RandomFourier``, any transformer): the
         machine runs on its features, at a cost that grows with the rows only.
     rank : int or None, default=None
-        Eigenpairs of each scatter term to keep; None keeps all where the matrix fits into
-        ``memory_limit`` and 512 else. What the others can change is part of ``certificate_.gap``.
+        Eigenpairs of each scatter term to keep; None keeps all for up to 6000 rows whose matrix
+        fits into ``memory_limit``, and 512 else. What the others can change is part of
+        ``certificate_.gap``.
     class_weight : dict, "balanced" or None, default=None
         Factors of the costs.
     weighted_statistics : bool, default=False

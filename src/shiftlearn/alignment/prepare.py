@@ -44,6 +44,7 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.intp]
 
 _WIDEST = 5000  # columns up to which explicit second moments are decomposed whole
+_EXACT_ROWS = 6000  # rows up to which K is decomposed whole: the time grows with their cube
 _COPIES = 5  # square matrices held at once by an exact kernel frame
 _RANK = 512  # eigenpairs kept where the decomposition would be too large
 _TRACE = 1e-12  # of the kernel matrix, left out by its factor
@@ -220,7 +221,8 @@ def build_frame(rows: AlignedRows, kernel: Kernel, plan: Plan) -> tuple[Frame, A
     if kernel.name == "linear" and _narrow(Z, rows, plan):
         return _explicit(Z, rows, form, plan, features), features
     differences = _contrasts(rows, plan) if target else None
-    exact = _COPIES * 8 * Z.shape[0] ** 2 <= memory_budget(plan.memory_limit)
+    n_rows = Z.shape[0]
+    exact = n_rows <= _EXACT_ROWS and _COPIES * 8 * n_rows**2 <= memory_budget(plan.memory_limit)
     if plan.scatter and target and exact and plan.rank is None:
         return _factored(Z, rows, kernel, form, plan, differences, features), features
     rank = (plan.rank or _RANK) if plan.scatter and target else 0

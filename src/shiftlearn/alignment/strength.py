@@ -94,8 +94,11 @@ def covariance_size(Z: Any, weights: Floats) -> float:
             np.asarray(products.toarray() if hasattr(products, "toarray") else products), p
         )
     mean = np.asarray(p @ Z).ravel()
-    scaled = Z.multiply(p[:, None]).tocsr() if hasattr(Z, "multiply") else p[:, None] * Z
-    second = Z.T @ scaled
+    if (p == p[0]).all():
+        second = (Z.T @ Z) * p[0]  # no copy of the rows, and a symmetric product for BLAS
+    else:
+        scaled = Z.multiply(p[:, None]).tocsr() if hasattr(Z, "multiply") else p[:, None] * Z
+        second = Z.T @ scaled
     second = second.toarray() if hasattr(second, "toarray") else np.asarray(second)
     return float(np.linalg.norm(second - np.outer(mean, mean)))
 

@@ -247,11 +247,17 @@ class DomainWhitener(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
             rows, domain, weights = rows[kept], domain[kept], weights[kept]
         features = resolve_features(self.features, rows) if first else self.features_
         moments = DomainMoments() if first else self._moments.copy()
-        for block, labels, w in row_blocks(rows, domain, weights):
-            Z = block if features is None else features.transform(block)
-            _check_width(Z)
-            moments.update(Z, labels, w)
-            self._n_features_out = int(Z.shape[1])
+        counted = None if (weights == 1.0).all() else weights
+        if features is None:
+            _check_width(rows)
+            moments.merge(DomainMoments.of(rows, domain, counted))
+            self._n_features_out = int(rows.shape[1])
+        else:
+            for block, labels, w in row_blocks(rows, domain, counted):
+                Z = features.transform(block)
+                _check_width(Z)
+                moments.update(Z, labels, w)
+                self._n_features_out = int(Z.shape[1])
         self._moments, self.features_ = moments, features
         self._cache = {}
 
