@@ -10,7 +10,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from shiftlearn.studies import environment
-from shifts import few_labels, peers, queries  # noqa: F401 - enter their methods
+from shifts import few_labels, label_free, peers, queries  # noqa: F401 - enter their methods
 from shifts.methods import METHODS
 from shifts.run import cells, run, run_cell, store
 from shifts.tables import collect, markdown, summary

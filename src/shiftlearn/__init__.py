@@ -63,6 +63,8 @@ _HOME = {
     "shift_report": "report.report",
     "tabular_preprocessor": "tabular.preprocessor",
     "ShiftCommittee": "trust.committee",
+    "ShiftSearchCV": "trust.search",
+    "AccuracyEstimator": "trust.accuracy",
 }
 
 if TYPE_CHECKING:
@@ -115,7 +117,9 @@ if TYPE_CHECKING:
     from shiftlearn.report.report import shift_report as shift_report
     from shiftlearn.statistics import Blocks as Blocks
     from shiftlearn.tabular.preprocessor import tabular_preprocessor as tabular_preprocessor
+    from shiftlearn.trust.accuracy import AccuracyEstimator as AccuracyEstimator
     from shiftlearn.trust.committee import ShiftCommittee as ShiftCommittee
+    from shiftlearn.trust.search import ShiftSearchCV as ShiftSearchCV
     from shiftlearn.views import CoralMapper as CoralMapper
     from shiftlearn.views import DomainStandardizer as DomainStandardizer
     from shiftlearn.views import MongeMapper as MongeMapper

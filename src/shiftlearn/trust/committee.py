@@ -10,7 +10,7 @@ proportions     moved class proportions ruin maps that align moments. They are e
                 source model's predictions and believed where they explain the movement of the mean;
                 source rows then count in the moments by how frequent their class is in the target;
 confusion       a source model that confuses the classes cannot say which proportions moved: the
-                source model weighs as much as all others together.
+                source model alone.
 """
 
 from __future__ import annotations
@@ -66,9 +66,8 @@ class ShiftCommittee(DomainClassifierMixin, BaseEstimator):
     self_training : bool, default=True
         Whether the models train themselves on the target; without it the models of the views vote.
     source_weight : "auto" or float, default="auto"
-        Weight of the plain source model; every other member weighs 1. "auto": 1/2; as much as all
-        others together where the classes are confused too much to see proportions; and the source
-        model alone where no shift is seen.
+        Weight of the plain source model; every other member weighs 1. "auto": 1/2, but the source
+        model alone where no shift is seen or the classes are confused too much to see proportions.
     random_state : int, RandomState or None, default=None
         Draws folds, the rows and permutations of the test, and the truncated SVD.
     n_jobs : int or None, default=None
@@ -282,17 +281,15 @@ class ShiftCommittee(DomainClassifierMixin, BaseEstimator):
     def _weigh(self) -> None:
         others = np.ones(len(self.members_) - 1)
         known = self.proportions_ is not None and self.proportions_.known
-        weight, words = _SOURCE_WEIGHT, [_NO_PROPORTIONS]
-        if self.proportions_ is not None:
-            words = [self.proportions_.words()]
-        if not known:
-            weight = max(float(len(others)), 1.0)
-        if not self.shift_p_value_ < SHIFT_LEVEL:
+        words = [_NO_PROPORTIONS if self.proportions_ is None else self.proportions_.words()]
+        seen = self.shift_p_value_ < SHIFT_LEVEL
+        weight = _SOURCE_WEIGHT
+        if not (seen and known):
             weight, others = 1.0, 0 * others
-            words.insert(0, "No shift was seen, so the source model alone decides")
-        else:
-            words.insert(0, "The domains differ")
+        words.insert(0, "The domains differ" if seen else "No shift was seen")
         words[0] += f" (two-sample test, p = {self.shift_p_value_:.3g})."
+        if not (seen and known) and self.source_weight == "auto":
+            words.append("The source model alone decides.")
         if self.source_weight != "auto":
             weight, others = float(self.source_weight), np.ones(len(others))
         raw = np.concatenate([[weight], others])
