@@ -75,6 +75,8 @@ class ShiftSearchCV(DomainClassifierMixin, BaseEstimator):
         Sorted labels of the source.
     best_name_, best_estimator_ : str and fitted classifier
         What predicts.
+    candidates_ : dict of fitted classifiers
+        All candidates by name, to look at.
     chosen_name_ : str
         What was chosen before the guard was asked.
     guard_ : Guard
@@ -210,6 +212,7 @@ class ShiftSearchCV(DomainClassifierMixin, BaseEstimator):
         reference = default_classifier() if listed is None else listed[0][1]
         y, labels, domain = _labels(rows)
         self.best_estimator_ = fit_candidate(reference, rows.source.X, y, labels, domain)
+        self.candidates_ = {_REFERENCE: self.best_estimator_}
         self.best_name_ = self.chosen_name_ = _REFERENCE
         self.cv_results_: dict[str, list[Any]] = {"candidate": [_REFERENCE]}
         words = "No reason to adapt: there are no target rows."
@@ -229,6 +232,7 @@ class ShiftSearchCV(DomainClassifierMixin, BaseEstimator):
         )  # fmt: skip
         keep = self.guard_.adapt or not self.guard
         self.best_name_ = self.chosen_name_ if keep else _REFERENCE
+        self.candidates_ = dict(field.models)
         self.best_estimator_ = field.models[self.best_name_]
         self.cv_results_ = _results(field, scores, seed)
 
