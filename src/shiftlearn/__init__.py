@@ -40,6 +40,7 @@ _HOME = {
     "SourceTargetSplit": "domains",
     "stack_domains": "domains",
     "LSSVC": "machines.lssvc",
+    "OneClassDisplay": "plot",
     "OneClassSVM": "machines.oneclass",
     "SVC": "machines.svc",
     "TransductiveSVC": "alignment.transductive",
@@ -112,6 +113,7 @@ if TYPE_CHECKING:
         UncertainOneClassTransferSVM as UncertainOneClassTransferSVM,
     )
     from shiftlearn.plot import DecisionRegionDisplay as DecisionRegionDisplay
+    from shiftlearn.plot import OneClassDisplay as OneClassDisplay
     from shiftlearn.prototypes.svc import ExemplarSVC as ExemplarSVC
     from shiftlearn.prototypes.svc import PrototypeSVC as PrototypeSVC
     from shiftlearn.report.report import shift_report as shift_report

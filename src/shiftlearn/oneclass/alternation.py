@@ -116,9 +116,9 @@ def alternate(rows: UncertainRows, program: Program, rules: Rules, settings: Set
     largest = float(np.abs(rows.operator().diagonal()).max())
     history: list[float] = []
     answer: Answer | None = None
-    steps = 0
+    least, steps = 0.0, 0
     while True:
-        answer, least = _solve(rows, program, settings, answer)
+        answer, least = _solve(rows, program, settings, answer, least)
         steps += answer.certificate.n_iter
         model = Model.of(answer.alpha, program.tasks, program.table)
         history.append(-0.5 * float(np.einsum("i,i->", answer.alpha, answer.scores)))
@@ -134,14 +134,18 @@ def alternate(rows: UncertainRows, program: Program, rules: Rules, settings: Set
 
 
 def _solve(
-    rows: UncertainRows, program: Program, settings: Settings, before: Answer | None
+    rows: UncertainRows,
+    program: Program,
+    settings: Settings,
+    before: Answer | None,
+    least: float,
 ) -> tuple[Answer, float]:
     """One solve, from the answer of the round before; and the size under which scores are zero."""
     problem = program.problem(rows)
-    size, least = _sizes(problem, program.tasks)
-    if before is not None:
-        size = max(least, 0.5 * float(np.abs(before.scores).max()))
-    start = None if before is None else before.alpha
+    if before is None:
+        start, (size, least) = None, _sizes(problem, program.tasks)
+    else:
+        start, size = before.alpha, max(least, 0.5 * float(np.abs(before.scores).max()))
     run = _solver(problem, settings)
     return solve_relative(run, size, least, settings.tol, start), least
 

@@ -73,7 +73,7 @@ def neighbour_counts(n_neighbors: Any, tasks: Tasks) -> Ints:
 def mean_neighbour_distance(
     X: Any, k: int, *, memory_limit: int | float | str = "auto", n_jobs: int | None = None
 ) -> Floats:
-    """The mean distance from each row of X to its k nearest other rows; 0 where k is 0.
+    """The mean distance from each row of X to its k nearest other rows; 0 where there are none.
 
     Examples
     --------
@@ -82,7 +82,7 @@ def mean_neighbour_distance(
     array([1., 1., 2.])
     """
     n = X.shape[0]
-    out = np.zeros(n)
+    out, k = np.zeros(n), min(k, n - 1)
     if k < 1:
         return out
     X = _centred(X)

@@ -3,5 +3,6 @@
 from __future__ import annotations
 
 from shiftlearn.plot.decision import DecisionRegionDisplay
+from shiftlearn.plot.one_class import OneClassDisplay
 
-__all__ = ["DecisionRegionDisplay"]
+__all__ = ["DecisionRegionDisplay", "OneClassDisplay"]
