@@ -47,6 +47,7 @@ _HOME = {
     "UncertainOneClassTransferSVM": "oneclass.uoct",
     "svc_path": "machines.svc",
     "DecisionRegionDisplay": "plot",
+    "PrototypeMapDisplay": "plot",
     "CoralMapper": "views",
     "DomainStandardizer": "views",
     "MongeMapper": "views",
@@ -114,6 +115,7 @@ if TYPE_CHECKING:
     )
     from shiftlearn.plot import DecisionRegionDisplay as DecisionRegionDisplay
     from shiftlearn.plot import OneClassDisplay as OneClassDisplay
+    from shiftlearn.plot import PrototypeMapDisplay as PrototypeMapDisplay
     from shiftlearn.prototypes.svc import ExemplarSVC as ExemplarSVC
     from shiftlearn.prototypes.svc import PrototypeSVC as PrototypeSVC
     from shiftlearn.report.report import shift_report as shift_report

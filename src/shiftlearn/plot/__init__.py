@@ -4,5 +4,6 @@ from __future__ import annotations
 
 from shiftlearn.plot.decision import DecisionRegionDisplay
 from shiftlearn.plot.one_class import OneClassDisplay
+from shiftlearn.plot.prototypes import PrototypeMapDisplay
 
-__all__ = ["DecisionRegionDisplay", "OneClassDisplay"]
+__all__ = ["DecisionRegionDisplay", "OneClassDisplay", "PrototypeMapDisplay"]

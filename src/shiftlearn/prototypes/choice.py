@@ -30,11 +30,11 @@ Ints = NDArray[np.int64]
 Told = Callable[[str, int], bool] | None
 
 COSTS = (1.0, 0.1, 10.0)
-RATES = (0.1, 0.01)
+RATES = (0.05, 0.005)
 _SCALES = ("range", "standard", None)
 _SPEC_C, _SPEC_RATE = 100.0, 0.005
 _TRIAL_SHIFTS = 3  # shifts by which candidates are compared
-_TRIAL_EXEMPLARS = 600  # machines with which they begin
+_TRIAL_EXEMPLARS = 500  # machines with which they begin
 _TRIAL_TOL = 1e-3
 
 
@@ -140,7 +140,9 @@ def fit_plan(
     seed = int(rng.randint(np.iinfo(np.int32).max))
     C, rate = _choose(s, data, out, exemplars, seed, told)
     options, tell = _options(s, C, rate, seed), _shift_told(told, "shifts")
-    trace = run(data, out, exemplars, s.n_shifts, options, told=tell)
+    # A run that only says how many shifts to make on all rows need not be exact.
+    trial = replace(options, tol=max(s.tol, _TRIAL_TOL)) if s.rules.refit else options
+    trace = run(data, out, exemplars, s.n_shifts, trial, told=tell)
     plan = Plan(trace, trace.best, inside, inside, held, C, rate, seed, mark)
     return _refitted(s, full, plan, options)
 
@@ -222,7 +224,8 @@ def _continued(s: Settings, full: TrainingSet, old: Plan, mark: str, told: Told)
         old.trace, scores=[*old.trace.scores], losses=[*old.trace.losses], sizes=[*old.trace.sizes]
     )
     options = _options(s, old.C, old.rate, old.seed)
-    go_on(data, held, trace, s.n_shifts, options, _shift_told(told, "shifts"))
+    trial = replace(options, tol=max(s.tol, _TRIAL_TOL)) if s.rules.refit else options
+    go_on(data, held, trace, s.n_shifts, trial, _shift_told(told, "shifts"))
     return _refitted(s, full, replace(old, trace=trace), options)
 
 

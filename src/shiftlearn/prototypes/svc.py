@@ -71,7 +71,7 @@ class PrototypeSVC(DomainClassifierMixin, Machine):
         Negatives that a machine begins with.
     hard_negative_rate : float or "auto", default="auto"
         Chance that a row which a machine takes wrongly joins its negatives, at each shift. "auto"
-        chooses 0.1 or 0.01 by the held-out rows; the paper has 0.005.
+        chooses 0.05 or 0.005 (the value of the paper) by the held-out rows.
     validation_fraction : float, default=0.25
         Share of every class that is held out to choose the iterate.
     C : float or "auto", default="auto"
