@@ -115,21 +115,26 @@ def test_demo(shiftlearn_cli, tmp_path):
     result = shiftlearn_cli("demo")
     assert time.perf_counter() - start < 60  # 15 s on a quiet machine
     assert result.returncode == 0 and result.stderr == ""
-    for word in ("domain AUC", "certificate", "on the source", "on the target"):
+    words = ("domain AUC", "certificate", "on the source", "on the target", "DAKSVC", "AdaptCV")
+    for word in (*words, "Covariate", "OneClass", "PrototypeSVC", "chosen labels", "guard"):
         assert word in result.stdout
-    assert "shiftlearn-demo.png" in result.stdout
-    assert (tmp_path / "shiftlearn-demo.png").read_bytes().startswith(b"\x89PNG")
+    assert "shiftlearn-demo.html" in result.stdout
+    assert (tmp_path / "shiftlearn-demo.html").read_text("utf-8").startswith("<!DOCTYPE html>")
 
 
 def test_demo_as_json(shiftlearn_cli, tmp_path):
-    result = shiftlearn_cli("demo", "--json", "--seed", "1", "-o", "picture.png")
+    result = shiftlearn_cli(
+        "demo", "--json", "--seed", "1", "-o", "page.md", "--picture", "picture.png"
+    )
     facts = json.loads(result.stdout)
     assert result.returncode == 0 and result.stderr == ""
-    assert facts["picture"] == str(tmp_path / "picture.png")
+    assert facts["page"] == str(tmp_path / "page.md")
+    assert (tmp_path / "picture.png").read_bytes().startswith(b"\x89PNG")
+    assert len(facts["systems"]) == 5 and all(0 <= s["after"] <= 1 for s in facts["systems"])
     assert facts["converged"] and 0 <= facts["gap"] < 0.1
     assert facts["accuracy_source"] > 0.98 > 0.9 > facts["accuracy_target"]
     assert facts["mmd_p_value"] < 0.05 and facts["domain_auc"] > 0.8
-    assert sorted(p.name for p in tmp_path.iterdir() if p.suffix) == ["picture.png"]
+    assert sorted(p.name for p in tmp_path.iterdir() if p.suffix) == ["page.md", "picture.png"]
 
 
 def test_study_list(shiftlearn_cli):
@@ -169,7 +174,8 @@ def test_study_uses_the_results_folder(shiftlearn_cli, tmp_path):
         (("study", "ground-floor", "--jobs", "0"), ["--jobs", "shiftlearn study --help"]),
         (("study", "--nonsense"), ["--nonsense"]),
         (("demo", "--seed", "x"), ["--seed"]),
-        (("demo", "--output", "no/such/folder/a.png"), ["--output", "there is no folder"]),
+        (("demo", "--output", "no/such/folder/a.html"), ["--output", "there is no folder"]),
+        (("demo", "--output", "a.png"), ["--output", ".html"]),
         (("info", "one", "two"), ["two"]),
     ],
 )
@@ -211,7 +217,7 @@ def test_an_error_of_our_own_is_called_a_bug(shiftlearn_cli):
     assert_error(shiftlearn_cli("info", code=code), 70, "unexpected KeyError", "--debug")
 
 
-@pytest.mark.parametrize("missing", ["typer", "rich", "matplotlib"])
+@pytest.mark.parametrize("missing", ["typer", "rich", "jinja2"])
 def test_missing_extra(shiftlearn_cli, missing):
     code = f"import sys; sys.modules['{missing}'] = None\nfrom shiftlearn.cli import main; main()"
     assert_error(shiftlearn_cli("demo", code=code), 3, missing, 'pip install "shiftlearn[cli]"')

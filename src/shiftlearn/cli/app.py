@@ -70,19 +70,25 @@ def common(
 @app.command()
 def demo(
     output: Annotated[
-        Path, typer.Option("--output", "-o", help="Where the picture goes (PNG).")
-    ] = Path("shiftlearn-demo.png"),
+        Path, typer.Option("--output", "-o", help="Where the report goes (.html, .md, .json).")
+    ] = Path("shiftlearn-demo.html"),
+    picture: Annotated[
+        Path | None, typer.Option("--picture", help="Also draw the regions of the model (PNG).")
+    ] = None,
     seed: Annotated[int, typer.Option(min=0, help="Seed of the generated data.")] = 0,
     json: Json = False,
 ) -> None:
-    """Show what happens to a classifier when the data move: generated data, seconds, offline."""
+    """The library in half a minute: a shift, five systems at work, a report; offline."""
     from shiftlearn.cli import demo as work
 
-    # Where the picture cannot go is better known before the work than after it.
-    if not output.absolute().parent.is_dir():
-        folder = output.absolute().parent
-        raise typer.BadParameter(f"there is no folder {folder}.", param_hint="--output")
-    work.show(output, seed=seed, as_json=json)
+    # Where the page cannot go is better known before the work than after it.
+    for name, path in (("--output", output), ("--picture", picture)):
+        if path is not None and not path.absolute().parent.is_dir():
+            folder = path.absolute().parent
+            raise typer.BadParameter(f"there is no folder {folder}.", param_hint=name)
+    if output.suffix.lower() not in (".html", ".htm", ".md", ".json"):
+        raise typer.BadParameter("must end in .html, .md or .json.", param_hint="--output")
+    work.show(output, picture, seed=seed, as_json=json)
 
 
 @app.command()
