@@ -12,6 +12,8 @@ from numpy.typing import NDArray
 from shiftlearn.studies.base import study
 from shiftlearn.studies.covariate_methods import (
     IID,
+    JOINT,
+    KMM,
     METHODS,
     Costs,
     Task,
@@ -40,7 +42,7 @@ _TUNING_ROWS = 400
     columns="n",
     figures={"increase": "AUC increase (points)", "auc": "AUC (%)"},
     seeds=_FIELDS,
-    quick={"n": (128,)},
+    quick={"n": (128,), "method": (IID, KMM, JOINT)},
     quick_seeds=1,
     data=("landmine/LandmineData.mat",),
 )

@@ -46,7 +46,7 @@ _FIGURES = {"reduction": "reduction of 1 - AUC (%)", "auc": "AUC (%)"}
     columns="n",
     figures=_FIGURES,
     seeds=10,
-    quick={"inbox": (0,), "n": (128,)},
+    quick={"inbox": (0,), "method": (IID, TWO_STAGE, JOINT), "n": (128,)},
     quick_seeds=1,
     data=tuple(f"ecml2006-spam/task_a_u0{i}_eval_lab.tf.gz" for i in range(3)),
 )
@@ -129,8 +129,12 @@ class _Pool:
         self.source, self.tuning, self.test = source, tuning, test
 
     def task(self, drawn: Any) -> Task:
-        """The source and the drawn texts; terms that neither has are left out by their zeros."""
-        return Task(self.X[self.source], self.y[self.source], self.X[drawn], {"kernel": "linear"})
+        """The source and the drawn texts, in the terms that they have: others have no weight."""
+        source, target = self.X[self.source], self.X[drawn]
+        known = np.flatnonzero(source.getnnz(axis=0) + target.getnnz(axis=0))
+        return Task(
+            source, self.y[self.source], target, {"kernel": "linear"}, lambda rows: rows[:, known]
+        )
 
 
 @functools.cache
