@@ -119,7 +119,7 @@ def select_queries(
     wanted = _count(n_queries)
     left = _left(exclude, n)
     info = QueryInfo(strategy)
-    if strategy == "random" or not left.size:
+    if strategy == "random" or not left.size or not wanted:
         chosen = check_random_state(random_state).permutation(left)
     else:
         margins = _margins(model, X_pool, n)
