@@ -119,6 +119,9 @@ class _LazyRows:
         return source[self._rows]
 
 
+_PRODUCT_ROWS = 256  # what is gathered stays in the cache
+
+
 class MatrixOperator:
     """A dense symmetric matrix as an operator: precomputed kernels and made-up Q."""
 
@@ -146,10 +149,13 @@ class MatrixOperator:
 
     def product(self, rows: Array, coef: Array, dtype: Any = np.float32) -> NDArray[np.float64]:
         """matrix[:, rows] @ coef (the matrix is symmetric)."""
-        result: NDArray[np.float64] = np.zeros((self.shape[0], *np.shape(coef)[1:]))
-        for start in range(0, len(rows), 1024):
-            part = self.matrix[rows[start : start + 1024]]
-            result += part.T @ np.asarray(coef[start : start + 1024], dtype=np.float64)
+        coef = np.asarray(coef, dtype=np.float64)
+        single = self.matrix.dtype == np.float32 and np.dtype(dtype) == np.float32
+        result: NDArray[np.float64] = np.zeros((self.shape[0], *coef.shape[1:]))
+        for start in range(0, len(rows), _PRODUCT_ROWS):
+            part = self.matrix[rows[start : start + _PRODUCT_ROWS]]
+            factor = coef[start : start + _PRODUCT_ROWS]
+            result += part.T @ (factor.astype(np.float32) if single else factor)
         return result
 
     def restrict(self, rows: Array) -> MatrixOperator:
