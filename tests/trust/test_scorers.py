@@ -213,7 +213,7 @@ def test_target_labels_are_never_read(scorer):
 @pytest.mark.parametrize("scorer", ALL)
 @pytest.mark.parametrize("kind", ["plain", "pipeline", "domains"])
 def test_in_a_search_with_routing(scorer, kind):
-    X, y, d = stack_domains(*moved()[:3])
+    X, y, d = stack_domains(*moved())  # no marks in y: only what is routed tells the domains apart
     estimator, grid = {
         "plain": (SVC(kernel="linear"), {"C": [0.01, 1.0]}),
         "pipeline": (
@@ -234,6 +234,26 @@ def test_in_a_search_with_routing(scorer, kind):
     assert np.all(np.isfinite(scores))
     if scorer is PredictionEntropyScorer:
         assert scores[0] != scores[1]
+
+
+@pytest.mark.parametrize("scorer", ALL)
+def test_sample_domain_is_requested(scorer):
+    assert scorer().get_metadata_routing().score.requests == {"sample_domain": True}
+
+
+@pytest.mark.parametrize("scorer", READING_LABELS)
+def test_several_scorers_at_once_with_routing(scorer):
+    X, y, d = stack_domains(*moved())
+    with sklearn.config_context(enable_metadata_routing=True):
+        search = GridSearchCV(
+            TinyMachine(),
+            {"share": [0.0, 1.0]},
+            cv=DomainKFold(3, score_on="both"),
+            scoring={"one": scorer(), "two": PredictionEntropyScorer()},
+            refit="one",
+            error_score="raise",
+        ).fit(X, y, sample_domain=d)
+    assert np.all(np.isfinite(search.cv_results_["mean_test_one"]))
 
 
 @pytest.mark.parametrize("scorer", ALL)

@@ -37,7 +37,7 @@ Floats = NDArray[np.float64]
 Mask = NDArray[np.bool_]
 Solver = Callable[[Floats], Floats]
 
-_FIRST, _SMALLEST, _LARGEST = 1e-7, 1e-13, 1e2  # δ in units of the mean diagonal
+_FIRST, _SMALLEST, _LARGEST = 1e-9, 1e-13, 1e2  # δ in units of the mean diagonal
 _PATIENCE = 6  # pivots in a row that do not lower the number of wrong variables
 _QUICK = 8  # pivots after which δ may shrink
 _STEPS = 60

@@ -10,11 +10,12 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, clone
+from sklearn.utils.metadata_routing import MetadataRequest
 from sklearn.utils.validation import _num_samples
 
 from shiftlearn.parameters import check_number
@@ -67,7 +68,11 @@ class ScoreEstimate:
 class _LabelFreeScorer(BaseEstimator):
     """Callable for ``scoring=``; ``sample_domain`` is requested under metadata routing."""
 
-    __metadata_request__score: ClassVar[dict[str, Any]] = {"sample_domain": True}
+    def get_metadata_routing(self) -> MetadataRequest:
+        """Return the request for ``sample_domain`` (a class request needs a method ``score``)."""
+        request = MetadataRequest(owner=type(self).__name__)
+        request.score.add_request(param="sample_domain", alias=True)
+        return request
 
     def __call__(
         self, estimator: Any, X: Any, y: Any = None, *, sample_domain: Any = None, **ignored: Any
