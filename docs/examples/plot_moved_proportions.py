@@ -51,7 +51,9 @@ for ax, (name, (Xt, yt)) in zip(axes, years.items()):
     ax.errorbar([0], [share], [[share - low], [high - share]], fmt="o", capsize=6)
     ax.plot([0], [yt.mean()], "k_", markersize=30)
     ax.bar([1, 2], [model.estimator_.score(Xt, yt), model.score(Xt, yt)], width=0.6, alpha=0.6)
-    ax.set_xticks([0, 1, 2], ["share of ill\n(line: truth)", "accuracy\nbefore", "accuracy\ncorrected"])
+    ax.set_xticks(
+        [0, 1, 2], ["share of ill\n(line: truth)", "accuracy\nbefore", "accuracy\ncorrected"]
+    )
     ax.set(title=name, ylim=(0, 1))
 plt.show()
 
