@@ -2,9 +2,9 @@
 Did the inputs move, or only the class proportions?
 ===================================================
 
-A clinic's patients: in the new year either a rare disease has become common (class proportions moved,
-each disease looks as before), or a new instrument reads higher (inputs moved, the proportions did not).
-Both make a classifier worse, and they ask for opposite corrections. Unlabelled rows tell which one it is.
+A clinic's patients: in the new year either fewer of them are ill (class proportions moved, the ill
+look as before), or a new instrument reads differently (inputs moved, the proportions did not). Both
+make a classifier worse, and they ask for different corrections. Unlabelled rows tell which it is.
 """
 
 # %%
@@ -38,8 +38,8 @@ for name, (Xt, _) in years.items():
     print(name, "->", corrector.compare_assumptions(X, y, sample_domain=domain, n_bootstrap=100))
 
 # %%
-# The estimated share of ill patients with its interval, and what the correction does to the accuracy. Where the
-# instrument changed, the correction does harm.
+# The estimated share of ill patients with its interval, and what the correction does to the
+# accuracy: it helps where its assumption holds, and only there.
 
 figure, axes = plt.subplots(1, 2, figsize=(9, 3.6), layout="constrained")
 for ax, (name, (Xt, yt)) in zip(axes, years.items()):
@@ -58,7 +58,7 @@ for ax, (name, (Xt, yt)) in zip(axes, years.items()):
 plt.show()
 
 # %%
-# For the instrument the weights of a density ratio are the honest tool, and they say how many rows are left.
+# Where the inputs moved, the weights of a density ratio say how many rows are left to learn from.
 
 X, y, domain = stack_domains(Xs, ys, years["instrument"][0])
 LogisticRatio().fit(X[domain >= 0], X[domain < 0]).verdict_
