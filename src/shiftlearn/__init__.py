@@ -47,6 +47,11 @@ _HOME = {
     "UncertainOneClassTransferSVM": "oneclass.uoct",
     "svc_path": "machines.svc",
     "DecisionRegionDisplay": "plot",
+    "WeightsDisplay": "plot",
+    "FeatureShiftDisplay": "plot",
+    "LabellingCurveDisplay": "plot",
+    "ConvergenceDisplay": "plot",
+    "OffsetsDisplay": "plot",
     "PrototypeMapDisplay": "plot",
     "CoralMapper": "views",
     "DomainStandardizer": "views",
@@ -113,9 +118,14 @@ if TYPE_CHECKING:
     from shiftlearn.oneclass.uoct import (
         UncertainOneClassTransferSVM as UncertainOneClassTransferSVM,
     )
+    from shiftlearn.plot import ConvergenceDisplay as ConvergenceDisplay
     from shiftlearn.plot import DecisionRegionDisplay as DecisionRegionDisplay
+    from shiftlearn.plot import FeatureShiftDisplay as FeatureShiftDisplay
+    from shiftlearn.plot import LabellingCurveDisplay as LabellingCurveDisplay
+    from shiftlearn.plot import OffsetsDisplay as OffsetsDisplay
     from shiftlearn.plot import OneClassDisplay as OneClassDisplay
     from shiftlearn.plot import PrototypeMapDisplay as PrototypeMapDisplay
+    from shiftlearn.plot import WeightsDisplay as WeightsDisplay
     from shiftlearn.prototypes.svc import ExemplarSVC as ExemplarSVC
     from shiftlearn.prototypes.svc import PrototypeSVC as PrototypeSVC
     from shiftlearn.report.report import shift_report as shift_report

@@ -185,8 +185,6 @@ def _estimated(model: Any, held: Table, target: Table) -> Interval | None:
     """The accuracy on the target as estimated without its labels."""
     import shiftlearn
 
-    if "AccuracyEstimator" not in shiftlearn._HOME:
-        return None
     ready, last = model[:-1], model[-1]
     try:
         estimator = shiftlearn.AccuracyEstimator()

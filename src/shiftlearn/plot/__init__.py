@@ -2,8 +2,22 @@
 
 from __future__ import annotations
 
+from shiftlearn.plot.convergence import ConvergenceDisplay
 from shiftlearn.plot.decision import DecisionRegionDisplay
+from shiftlearn.plot.labelling import LabellingCurveDisplay
+from shiftlearn.plot.offsets import OffsetsDisplay
 from shiftlearn.plot.one_class import OneClassDisplay
 from shiftlearn.plot.prototypes import PrototypeMapDisplay
+from shiftlearn.plot.shift import FeatureShiftDisplay
+from shiftlearn.plot.weights import WeightsDisplay
 
-__all__ = ["DecisionRegionDisplay", "OneClassDisplay", "PrototypeMapDisplay"]
+__all__ = [
+    "ConvergenceDisplay",
+    "DecisionRegionDisplay",
+    "FeatureShiftDisplay",
+    "LabellingCurveDisplay",
+    "OffsetsDisplay",
+    "OneClassDisplay",
+    "PrototypeMapDisplay",
+    "WeightsDisplay",
+]

@@ -9,7 +9,15 @@ from __future__ import annotations
 from itertools import cycle, islice
 from typing import Any
 
-__all__ = ["CLASS_COLOURS", "blend", "class_colours", "foreground", "is_dark", "line_styles"]
+__all__ = [
+    "CLASS_COLOURS",
+    "axes_for",
+    "blend",
+    "class_colours",
+    "foreground",
+    "is_dark",
+    "line_styles",
+]
 
 CLASS_COLOURS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#D55E00", "#56B4E9", "#F0E442")
 
@@ -53,3 +61,12 @@ def is_dark(ax: Any) -> bool:
 def foreground(ax: Any) -> tuple[float, float, float]:
     """A colour that is read on ``ax``: near black on a light background, near white on dark."""
     return (0.93, 0.93, 0.93) if is_dark(ax) else (0.13, 0.13, 0.13)
+
+
+def axes_for(ax: Any, size: tuple[float, float] = (6.0, 4.0)) -> Any:
+    """The given axes, or those of a new figure."""
+    if ax is not None:
+        return ax
+    import matplotlib.pyplot as plt
+
+    return plt.subplots(figsize=size, layout="constrained")[1]

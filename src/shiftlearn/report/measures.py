@@ -185,8 +185,6 @@ def _estimated_proportions(
         "Without labels of the target nobody can tell from the rows alone whether the classes' "
         "proportions moved, or what the classes look like."
     )
-    if "PriorShiftCorrector" not in shiftlearn._HOME:
-        return {"known": "nothing", "words": words}
     from sklearn.linear_model import LogisticRegression
 
     places = np.flatnonzero(_has_label(source))
@@ -229,8 +227,6 @@ def _estimated(model: Any, home: Any, labels: Any, away: Any, target: Side) -> A
     """The label-free estimate with its interval, where this version has it."""
     import shiftlearn
 
-    if "AccuracyEstimator" not in shiftlearn._HOME:
-        return None
     estimator = shiftlearn.AccuracyEstimator()
     try:
         estimator.fit(model, home, labels)
