@@ -108,11 +108,17 @@ class SmoothHinge(Objective):
         return np.append(pulled, a.sum()) if self.intercept else pulled
 
     def _curvature(self, Z: Any, bends: Floats) -> Floats:
-        rows = np.asarray(Z.toarray() if hasattr(Z, "indptr") else Z, dtype=np.float64)
+        """Σ bend · (z, 1)(z, 1)ᵀ, the large product in the dtype of the points."""
+        size = Z.shape[1] + self.intercept
+        hessian = np.zeros((size, size))
+        if len(bends):
+            rows = Z.toarray() if hasattr(Z, "indptr") else Z
+            rows = rows * np.sqrt(bends).astype(rows.dtype)[:, None]
+            hessian[: Z.shape[1], : Z.shape[1]] = rows.T @ rows
         if self.intercept:
-            rows = np.hstack([rows, np.ones((len(rows), 1))])
-        rows = rows * np.sqrt(bends)[:, None]
-        return np.asarray(rows.T @ rows)
+            hessian[-1, :-1] = hessian[:-1, -1] = Z.T @ bends
+            hessian[-1, -1] = bends.sum()
+        return hessian
 
 
 def solve_hinge(
@@ -145,7 +151,7 @@ def solve_hinge(
     for _ in range(_LEVELS):
         objective = SmoothHinge(width, problem.margin, intercept)
         answer = newton.solve(
-            _smooth(problem, objective), tol=1e-3 * tol, max_iter=max_iter - steps,
+            _smooth(problem, objective), tol=1e-2 * tol, max_iter=max_iter - steps,
             start=parameters, n_jobs=n_jobs,
         )  # fmt: skip
         parameters, steps = answer.parameters, steps + answer.certificate.n_iter

@@ -9,16 +9,18 @@ same sequence, reads the results that are there and does the others.
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
-from shiftlearn.statistics.blocks import map_reduce
+from shiftlearn.statistics.blocks import _rows_between, map_reduce
 from shiftlearn.statistics.checkpoint import PassLog
-from shiftlearn.statistics.stream import Blocks
+from shiftlearn.statistics.stream import Block, Blocks
 
 __all__ = ["Stream", "open_stream"]
 
 Prepare = Callable[[Any], Any]
+
+WORKING_ROWS = 4096  # a few of them with some hundreds of features stay near the processor
 
 
 class Stream:
@@ -36,7 +38,7 @@ class Stream:
         return Stream(self.source, (*self.prepare, prepare), self.log)
 
     def __iter__(self) -> Iterator[Any]:
-        for block in self.source:
+        for block in _short(self.source):
             made = _prepared(self.prepare, block)
             if made is not None:
                 yield made
@@ -52,9 +54,10 @@ class Stream:
             return self.log.read()
         part = functools.partial(_part, function, self.prepare)
         if hasattr(self.source, "tree_reduce"):
-            result = self.source.tree_reduce(part, merge)
+            result = self.source.tree_reduce(functools.partial(_whole, part, merge), merge)
         else:
-            result = map_reduce(part, self.source, functools.partial(_merged, merge), n_jobs)
+            merge_some = functools.partial(_merged, merge)
+            result = map_reduce(part, _short(self.source), merge_some, n_jobs)
         if result is None:
             raise ValueError("no block holds a row that this fit can use.")
         if self.log is not None:
@@ -87,6 +90,31 @@ def open_stream(X: Any, y: Any, sample_domain: Any, sample_weight: Any, key: str
             )
     log = None if X.checkpoint is None else PassLog(X.checkpoint, key, _signature(X))
     return Stream(X, log=log)
+
+
+def _short(blocks: Iterable[Block]) -> Iterator[Block]:
+    """The same rows in blocks that are short to work on, whatever those of the user are."""
+    for block in blocks:
+        yield from _pieces(block)
+
+
+def _pieces(block: Block) -> Iterator[Block]:
+    n = block.X.shape[0]
+    if n <= WORKING_ROWS:
+        yield block
+        return
+    beside = (block.y, block.sample_domain, block.sample_weight)
+    for i in range(0, n, WORKING_ROWS):
+        j = min(i + WORKING_ROWS, n)
+        y, domain, weight = (None if array is None else array[i:j] for array in beside)
+        rows = _rows_between(block.X, i, j)
+        yield Block(rows, y, domain, weight, block.start + i, block.number)
+
+
+def _whole(part: Callable[[Any], Any], merge: Callable[[Any, Any], Any], block: Block) -> Any:
+    """One block of a collection, worked on in short pieces."""
+    parts = map(part, _pieces(block))
+    return functools.reduce(functools.partial(_merged, merge), parts)
 
 
 def _prepared(steps: tuple[Prepare, ...], block: Any) -> Any:
