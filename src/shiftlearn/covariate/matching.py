@@ -40,7 +40,7 @@ __all__ = ["KernelMeanMatching", "WithSlack"]
 Floats = NDArray[np.float64]
 
 _NOT_MATCHED = 0.95  # of ‖μ_T‖² left over: the weighted source has nothing in common with it
-_SAMPLE = 500
+_SAMPLE, _ROWS = 500, 1024
 _COPIES = 1.7  # of the kernel matrix at once: itself and a face of it
 _PAIRS, _MOVES = 3000, 3_000_000  # largest problem and most moves for the pairwise solver
 
@@ -233,7 +233,10 @@ class KernelMeanMatching(RatioEstimator):
         self.kernel_ = kernel
         if _COPIES * 8 * (m + 1) ** 2 <= memory_budget(self.memory_limit):
             matrix = np.zeros((m + 1, m + 1))
-            matrix[:m, :m] = kernel.block(source, source, np.float64, self.n_jobs)
+            for start in range(0, m, _ROWS):  # no second copy of the whole
+                rows = source[start : start + _ROWS]
+                block = kernel.block(rows, source, np.float64, self.n_jobs)
+                matrix[start : start + len(block), :m] = block
             solution = self._dense(matrix, kappa, bounds, tol)
         else:
             solution = self._on_demand(kernel.operator(source, self.n_jobs), kappa, bounds, tol)

@@ -41,6 +41,7 @@ _FIRST, _SMALLEST, _LARGEST = 1e-9, 1e-13, 1e2  # δ in units of the mean diagon
 _PATIENCE = 6  # pivots in a row that do not lower the number of wrong variables
 _QUICK = 8  # pivots after which δ may shrink
 _STEPS = 60
+_GATHERED = 128  # rows of a face that are copied together
 
 
 class Matrix(Protocol):
@@ -70,6 +71,7 @@ class DenseMatrix:
 
     def __init__(self, matrix: Floats) -> None:
         self.matrix = matrix
+        self._space: Floats = np.empty(0)
 
     @property
     def size(self) -> int:
@@ -86,10 +88,21 @@ class DenseMatrix:
         return np.asarray(self.matrix @ a)
 
     def solver(self, free: NDArray[np.intp], shift: float) -> Solver | None:
-        """Solve by Cholesky's factor of the face."""
-        part = self.matrix[np.ix_(free, free)]
+        """Solve by Cholesky's factor of the face; a later call writes over the factor."""
+        part = self._triangle(free)
         part.flat[:: len(free) + 1] += shift
         return _cholesky(part)
+
+    def _triangle(self, free: NDArray[np.intp]) -> Floats:
+        """The lower triangle of the face, in memory that is touched once for all faces."""
+        n = len(free)
+        if len(self._space) < n * n:
+            self._space = np.empty(n * n)
+        part = self._space[: n * n].reshape(n, n)
+        for start in range(0, n, _GATHERED):
+            stop = min(start + _GATHERED, n)
+            part[start:stop, :stop] = self.matrix[free[start:stop]].take(free[:stop], axis=1)
+        return part
 
 
 class FactorMatrix:
