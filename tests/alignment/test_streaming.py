@@ -4,13 +4,15 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 from scipy import sparse
+from sklearn import config_context
 from sklearn.base import clone
 from sklearn.linear_model import LogisticRegression, Ridge
+from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from alignment.shifted import shifted
-from shiftlearn import LSDAKSVC, DomainWhitener, Nystroem
+from shiftlearn import LSDAKSVC, SVC, DomainWhitener, Nystroem
 from shiftlearn.errors import NoTargetWarning
 
 PLAIN = FunctionTransformer()
@@ -169,6 +171,19 @@ def test_whitening_without_target_and_with_too_many_sparse_columns():
         DomainWhitener(2.0).fit(X)
     with pytest.raises(ValueError, match="alignment must be"):
         DomainWhitener(alignment="much").fit(X)
+
+
+def test_whitening_in_a_routed_pipeline():
+    X, y, domain = shifted()
+    with config_context(enable_metadata_routing=True):
+        pipe = make_pipeline(DomainWhitener(), SVC(kernel="linear"))
+        pipe.fit(X, y, sample_domain=domain)
+    whitener = DomainWhitener().fit(X, sample_domain=domain)
+    plain = SVC(kernel="linear").fit(whitener.transform(X[:30]), y[:30])
+    assert_allclose(
+        pipe.decision_function(X), plain.decision_function(whitener.transform(X)), atol=1e-6
+    )
+    assert_allclose(DomainWhitener().fit_transform(X, sample_domain=domain), whitener.transform(X))
 
 
 @pytest.mark.filterwarnings("ignore::shiftlearn.errors.NoTargetWarning")

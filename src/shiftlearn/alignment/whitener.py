@@ -185,6 +185,10 @@ class DomainWhitener(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
         Z = rows if self.features_ is None else self.features_.transform(rows)
         return np.asarray(Z @ self.whitening_.astype(rows.dtype, copy=False))
 
+    def fit_transform(self, X: Any, y: Any = None, **fit_params: Any) -> Floats:
+        """Fit, then map the rows of ``fit``."""
+        return self.fit(X, y, **fit_params).transform(X)
+
     @property
     def whitening_(self) -> Floats:
         """T, computed when it is asked for first after new rows."""
