@@ -167,7 +167,8 @@ def default(repeats: int) -> None:
 
 def predicting(repeats: int) -> None:
     """Predicting against the matrix product that it needs, the same number of threads."""
-    for d, n in ((18, 20_000), (50, 20_000), (500, 6000), (2000, 2000)):
+    for d in (2, 4, 9, 18, 50, 500, 2000):
+        n = 20_000 if d <= 50 else 6000 if d <= 500 else 2000
         X, y = rows(1400, d, 4)
         model = PrototypeSVC(reading="spec", random_state=0).fit(X, y)
         new, W = np.tile(X, (-(-n // len(X)), 1))[:n], np.ascontiguousarray(model.coef_.T)

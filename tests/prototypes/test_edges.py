@@ -9,7 +9,7 @@ from scipy import sparse
 from shiftlearn import ExemplarSVC, PrototypeSVC
 from shiftlearn.prototypes.rules import Rules
 from shiftlearn.prototypes.shifting import _staying
-from shiftlearn.prototypes.training import hold_out
+from shiftlearn.prototypes.training import Trace, hold_out
 
 
 def two_blobs(n=40, d=2, seed=0):
@@ -210,3 +210,13 @@ def test_bad_arguments_are_named(arguments, words):
     X, y = two_blobs()
     with pytest.raises(ValueError, match=words):
         PrototypeSVC(**arguments).fit(X, y)
+
+
+@pytest.mark.parametrize(("later", "expected"), [(True, 3), (False, 1)])
+def test_equal_iterates_go_by_the_rule(later, expected):
+    trace = Trace(ensemble=[0], best=[0])
+    for size, score in enumerate([0.5, 0.8, 0.7, 0.8, 0.6], start=1):
+        trace.ensemble = [0] * size
+        trace.see(score, 0.0, later)
+    assert trace.best_iteration == expected
+    assert len(trace.best) == expected + 1

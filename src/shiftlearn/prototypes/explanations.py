@@ -14,6 +14,8 @@ __all__ = ["Explanation", "Vote", "distances_to", "explanations"]
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
+_SHOWN = 8  # votes in the text of an explanation
+
 
 @dataclass(frozen=True, slots=True)
 class Vote:
@@ -66,9 +68,10 @@ class Explanation:
         lines = [
             f"  {v.probability:.2f} for {v.label!r}: row {v.exemplar}, score {v.score:+.2f}, "
             f"distance {v.distance:.2f}"
-            for v in self.votes
+            for v in self.votes[:_SHOWN]
         ]
-        return "\n".join([head, *lines])
+        more = len(self.votes) - _SHOWN
+        return "\n".join([head, *lines] + ([f"  and {more} weaker votes"] if more > 0 else []))
 
 
 def explanations(
