@@ -10,6 +10,7 @@ rows.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
@@ -85,41 +86,48 @@ def mean_neighbour_distance(
     out, k = np.zeros(n), min(k, n - 1)
     if k < 1:
         return out
-    X = _centred(X)
-    norms = Kernel("linear").diagonal(X)
-    inner = Kernel("linear").operator(X, 1)
+    squares = _squares_of(_centred(X))
     threads = n_threads(n_jobs)
     rows = int(np.clip(memory_budget(memory_limit) // (16 * n * threads), 1, _ROWS))
 
     def share(start: int) -> None:
         with own_thread():
             chosen = slice(start, min(start + rows, n))
-            out[chosen] = _mean_of_smallest(_squares(inner, norms, chosen), k)
+            out[chosen] = _mean_of_smallest(*squares(chosen), k)
 
     with serial_blas(), ThreadPoolExecutor(threads) as pool:
         list(pool.map(share, range(0, n, rows)))
     return out
 
 
-def _squares(inner: Any, norms: Floats, chosen: slice) -> Floats:
-    """Squared distances from some rows to all, infinite from a row to itself."""
-    here = np.arange(chosen.start, chosen.stop)
-    squares: Floats
-    if isinstance(inner.X, np.ndarray):
-        squares = inner.X[chosen] @ inner.X.T
-    else:
-        squares = inner.block(here, None, np.float64)
-    squares *= -2.0
-    squares += norms[None, :]
-    squares += norms[chosen, None]
-    squares[squares < _TWINS * norms[chosen, None]] = 0.0
-    squares[here - chosen.start, here] = np.inf
+def _squares_of(X: Any) -> Callable[[slice], tuple[Floats, Floats]]:
+    """Squared distances from some rows to all, infinite to the row itself, and what is rounding."""
+    norms = Kernel("linear").diagonal(X)
+    if isinstance(X, np.ndarray):
+        ones = np.ones_like(norms)
+        # |x - z|² as one product: no pass over the block but that of the product itself.
+        left = np.column_stack([-2.0 * X, norms, ones])
+        right = np.column_stack([X, ones, norms]).T
+    inner = Kernel("linear").operator(X, 1)
+
+    def squares(chosen: slice) -> tuple[Floats, Floats]:
+        here = np.arange(chosen.start, chosen.stop)
+        if isinstance(X, np.ndarray):
+            block = left[chosen] @ right
+        else:
+            block = norms[None, :] - 2.0 * inner.block(here, None, np.float64)
+            block += norms[chosen, None]
+        block[here - chosen.start, here] = np.inf
+        return block, _TWINS * norms[chosen]
+
     return squares
 
 
-def _mean_of_smallest(squares: Floats, k: int) -> Floats:
+def _mean_of_smallest(squares: Floats, rounding: Floats, k: int) -> Floats:
     squares.partition(k - 1, axis=1)
-    return np.asarray(np.sqrt(squares[:, :k]).mean(axis=1))
+    smallest = squares[:, :k]
+    smallest[smallest < rounding[:, None]] = 0.0
+    return np.asarray(np.sqrt(smallest).mean(axis=1))
 
 
 def _centred(X: Any) -> Any:
