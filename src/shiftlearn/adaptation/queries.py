@@ -8,8 +8,8 @@ A. G. Hauptmann, 2007) are
     prior        Σ_c P(c) L(m_c(x)),     the expected loss of the present model
     best-worst   -max_c m_c(x),          the smallest loss over all labels, ordered below its end
 
-Both look at rows one by one. "diverse" spreads its rows: k-means with as many centres as queries,
-rows weighted by how uncertain the model is, and the row nearest to each centre.
+Both look at rows one by one. "diverse" spreads its rows over at most 20 clusters of the pool, each
+with its share of the weight, where rows weigh more the less certain the model is of them.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ _STRATEGIES = ("diverse", "prior", "best-worst", "random")
 _CLUSTERED_ROWS = 20_000  # centres move little when more rows than this are sampled
 _CLUSTERED_COLUMNS = 100
 _ROUNDS = 10
-_CENTRES_TOGETHER = 16
+_CLUSTERS = 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -204,44 +204,41 @@ def _uncertainty(margins: Floats) -> Floats:
 
 
 def _diverse(X: Any, weights: Floats, left: Ints, wanted: int, random_state: Any) -> Ints:
-    """The row nearest to each centre of a weighted k-means, heaviest clusters first."""
+    """Rows drawn evenly along clusters laid end to end, each row as long as its weight.
+
+    Every cluster gets its share of the weight, rounded. Centres themselves, one a row, were worse:
+    they overstate the sparse regions of the pool.
+    """
     if wanted >= left.size:
         return left[np.argsort(-weights[left], kind="stable")]
     rng = check_random_state(0 if random_state is None else random_state)
-    Z = _coordinates(X, left, rng)
-    centers, mass = _centres(Z, weights[left], wanted, rng)
-    order = np.argsort(-mass, kind="stable")
-    return left[_nearest(Z, centers[order])]
+    Z, own = _coordinates(X, left, rng), weights[left]
+    cluster = _clusters(Z, own, min(wanted, _CLUSTERS), rng)
+    order = rng.permutation(left.size)
+    order = order[np.argsort(cluster[order], kind="stable")]
+    ends = np.cumsum(own[order])
+    places = (rng.random_sample() + np.arange(wanted)) / wanted * ends[-1]
+    found = order[np.minimum(np.searchsorted(ends, places), left.size - 1)]
+    chosen = np.unique(found)  # a row longer than a step is found twice
+    if len(chosen) < wanted:
+        others = np.setdiff1d(order, chosen)
+        more = others[np.argsort(-own[others], kind="stable")][: wanted - len(chosen)]
+        chosen = np.concatenate([chosen, more])
+    return left[chosen[np.argsort(-own[chosen], kind="stable")]]
 
 
-def _nearest(Z: Floats, centers: Floats) -> Ints:
-    """For each centre in turn the nearest row that no centre before it took."""
-    squares = np.einsum("ij,ij->i", Z, Z)
-    taken: list[int] = []
-    for start in range(0, len(centers), _CENTRES_TOGETHER):
-        some = centers[start : start + _CENTRES_TOGETHER]
-        distances = squares - 2.0 * (some @ Z.T)
-        distances[:, taken] = np.inf
-        for row in distances:
-            nearest = int(row.argmin())
-            taken.append(nearest)
-            distances[:, nearest] = np.inf
-    return np.array(taken, dtype=np.intp)
-
-
-def _centres(Z: Floats, weights: Floats, k: int, rng: Any) -> tuple[Floats, Floats]:
-    """Centres of a weighted k-means on at most so many rows, and the weight of each."""
+def _clusters(Z: Floats, weights: Floats, k: int, rng: Any) -> Ints:
+    """The cluster of each row, by a weighted k-means on at most so many rows."""
     from sklearn.cluster import KMeans
 
+    some: Any = slice(None)
     if len(Z) > _CLUSTERED_ROWS:
-        sample = rng.permutation(len(Z))[:_CLUSTERED_ROWS]
-        Z, weights = Z[sample], weights[sample]
+        some = rng.permutation(len(Z))[:_CLUSTERED_ROWS]
     found = KMeans(k, n_init=1, max_iter=_ROUNDS, random_state=rng)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # fewer distinct rows than centres: centres coincide
-        labels = found.fit(Z, sample_weight=weights).labels_
-    mass: Floats = np.bincount(labels, weights=weights, minlength=k).astype(np.float64)
-    return found.cluster_centers_, mass
+        found.fit(Z[some], sample_weight=weights[some])
+    return np.asarray(found.predict(Z), dtype=np.intp)
 
 
 def _coordinates(X: Any, left: Ints, rng: Any) -> Floats:
