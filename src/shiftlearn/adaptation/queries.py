@@ -224,7 +224,7 @@ def _diverse(X: Any, weights: Floats, left: Ints, wanted: int, random_state: Any
         others = np.setdiff1d(order, chosen)
         more = others[np.argsort(-own[others], kind="stable")][: wanted - len(chosen)]
         chosen = np.concatenate([chosen, more])
-    return left[chosen[np.argsort(-own[chosen], kind="stable")]]
+    return np.asarray(left[chosen[np.argsort(-own[chosen], kind="stable")]])
 
 
 def _clusters(Z: Floats, weights: Floats, k: int, rng: Any) -> Ints:
