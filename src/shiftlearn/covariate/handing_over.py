@@ -81,6 +81,8 @@ def _ask_for_weights(estimator: Any, scored: bool = False) -> None:
     if steps is not None:
         for _, step in steps[:-1]:
             _set_unless_said(step, "fit", False)
+        if scored and hasattr(estimator, "set_score_request"):
+            estimator.set_score_request(sample_weight=True)  # read by scikit-learn 1.6's searches
         _ask_for_weights(steps[-1][1], scored)
         return
     if hasattr(estimator, "set_fit_request") and has_fit_parameter(estimator, "sample_weight"):
