@@ -22,10 +22,14 @@ from shiftlearn.alignment.machine import (
     Prepared,
     proved,
 )
+from shiftlearn.alignment.streamed_fit import open_aligned
 from shiftlearn.alignment.strength import Strength
-from shiftlearn.certificates import Event
+from shiftlearn.certificates import Event, warn_unless_converged
+from shiftlearn.domains import warn_no_target
+from shiftlearn.machines.formulations import combine
 from shiftlearn.machines.multiclass import Task, split
 from shiftlearn.machines.spaces import HingeFit
+from shiftlearn.statistics import Stream as RowStream
 
 __all__ = ["DAKSVC"]
 
@@ -223,6 +227,29 @@ class DAKSVC(AlignedMachine):
         if self.multi_class not in ("ovr", "ovo"):
             raise ValueError(f'multi_class must be "ovo" or "ovr", got {self.multi_class!r}.')
         return super()._strength()
+
+    def _fit_stream(self, stream: RowStream) -> None:
+        """Fit from blocks: moments, then the hinge problem under their metric."""
+        strength = self._strength()
+        if self.bias != "kkt":
+            raise ValueError(f'bias must be "kkt" to fit from blocks, got {self.bias!r}.')
+        aligned = open_aligned(self, stream, strength)
+        scores, answers, turned = aligned.hinge(self)
+        spectrum = aligned.metric.spectrum
+        self.classes_ = aligned.points.classes
+        self.C_, self.alignment_ = aligned.C, aligned.alignment
+        self.intercept_, self._scores = scores.intercept, scores
+        self.certificates_ = tuple(answer.certificate for answer in answers)
+        self.certificate_ = combine(self.certificates_)
+        self.n_iter_ = max(1, self.certificate_.n_iter)
+        self.mmd2_, self.scatter_trace_ = spectrum.mmd2, spectrum.scatter_trace
+        self.mean_term_ = ((spectrum.differences.T @ turned) ** 2).sum(axis=0)
+        self.scatter_term_ = np.asarray(spectrum.values @ turned**2)
+        if aligned.points.features is not None:
+            self.features_ = aligned.points.features
+        if not (aligned.points.survey.domains < 0).any():
+            warn_no_target(type(self).__name__)
+        warn_unless_converged(self.certificate_, type(self).__name__, self.tol)
 
     def _solve(
         self,

@@ -22,14 +22,17 @@ from shiftlearn.alignment.machine import (
     Prepared,
     proved,
 )
+from shiftlearn.alignment.streamed_fit import streamed_sums
 from shiftlearn.alignment.streaming import Stream, block_labels, metric_of, solve_squares
 from shiftlearn.alignment.strength import Strength
 from shiftlearn.certificates import Event, warn_unless_converged
+from shiftlearn.domains import warn_no_target
 from shiftlearn.features import resolve_features
 from shiftlearn.machines.base import all_or_nothing, check_rows, class_factors
 from shiftlearn.machines.expansion import LinearScores
 from shiftlearn.parameters import check_weights
 from shiftlearn.solvers.least_squares import solve_dual, solve_primal
+from shiftlearn.statistics import Stream as RowStream
 from shiftlearn.statistics import row_blocks
 
 __all__ = ["LSDAKSVC"]
@@ -190,6 +193,15 @@ class LSDAKSVC(AlignedMachine):
         if self._stream.solvable:
             warn_unless_converged(self.certificate_, type(self).__name__, self.tol)
         return self
+
+    def _fit_stream(self, stream: RowStream) -> None:
+        """Fit from blocks: two passes, the moments of all that is needed in the second."""
+        strength = self._strength()
+        _, self._stream = streamed_sums(self, stream)
+        self._adopt_stream(strength)
+        if not self._stream.moments.has_target:
+            warn_no_target(type(self).__name__)
+        warn_unless_converged(self.certificate_, type(self).__name__, self.tol)
 
     def _seen(self, X: Any, y: Any, classes: Any, sample_domain: Any, sample_weight: Any) -> Stream:
         """The stream with the rows of one more block."""

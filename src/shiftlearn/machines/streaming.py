@@ -190,10 +190,10 @@ def labelled_moments(points: Points, costs: float, n_jobs: int | None) -> Moment
 
 
 def fit_hinge(
-    estimator: Any, points: Points, *, metric: Floats | None = None
+    estimator: Any, points: Points, *, C: float | None = None, metric: Floats | None = None
 ) -> tuple[LinearScores, list[HingeSolution]]:
-    """All two-class problems of a hinge machine."""
-    C = check_number("C", estimator.C)
+    """All two-class problems of a hinge machine; ``C`` where it is not the estimator's."""
+    C = check_number("C", estimator.C) if C is None else C
     tol, most = check_number("tol", estimator.tol), 500
     report = progress(estimator.callback, estimator.verbose, type(estimator).__name__)
     pull = 0.0 if getattr(estimator, "fit_intercept", True) else None
