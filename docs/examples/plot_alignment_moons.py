@@ -17,7 +17,7 @@ from shiftlearn.datasets import make_rotated_moons
 
 figure, axes = plt.subplots(2, 2, figsize=(9, 7.5), layout="constrained")
 for row, angle in zip(axes, (30, 60), strict=True):
-    moons = make_rotated_moons(angle, n_per_moon=300, random_state=0)
+    moons = make_rotated_moons(angle, n_per_moon=200, random_state=0)
     Xs, ys, Xt, yt = moons.split()
     plain = SVC(gamma=2.0).fit(Xs, ys)
     aligned = DAKSVC(C=1.0, alignment=1e3, balance=0.5, form="coef", sigma="paper")
