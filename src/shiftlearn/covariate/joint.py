@@ -28,7 +28,8 @@ from shiftlearn.covariate.joint_fit import (
     with_intercepts,
 )
 from shiftlearn.covariate.rows import ShiftRows, shift_rows
-from shiftlearn.domains import DomainClassifierMixin
+from shiftlearn.covariate.streaming import StreamedJoint, open_joint
+from shiftlearn.domains import DomainClassifierMixin, warn_no_target
 from shiftlearn.errors import NoOverlapWarning
 from shiftlearn.machines.base import (
     Machine,
@@ -38,6 +39,8 @@ from shiftlearn.machines.base import (
     progress,
 )
 from shiftlearn.machines.expansion import Expansion, LinearScores
+from shiftlearn.solvers import newton
+from shiftlearn.statistics import Stream
 
 __all__ = ["CovariateShiftLogisticRegression"]
 
@@ -186,6 +189,8 @@ class CovariateShiftLogisticRegression(DomainClassifierMixin, Machine):
 
     __metadata_request__density_ratio: ClassVar[Mapping[str, bool]] = _AT_PREDICTION
     __metadata_request__domain_proba: ClassVar[Mapping[str, bool]] = _AT_PREDICTION
+
+    _functions: LinearScores | Expansion
 
     def __init__(
         self,
@@ -383,6 +388,47 @@ class CovariateShiftLogisticRegression(DomainClassifierMixin, Machine):
         with np.errstate(over="ignore"):
             return np.asarray(np.exp(math.log(self.prior_odds_) - self._scores(X)[:, -1]))
 
+    def _fit_stream(self, stream: Stream) -> None:
+        """Fit from blocks, in explicit features; weights of rows by ``density_ratio``."""
+        self._check_parameters()
+        joint = open_joint(self, stream)
+        report = progress(self.callback, self.verbose, type(self).__name__)
+        if joint.n_target:
+            start = joint.start()
+            answer = newton.solve(
+                joint.problem(), tol=self.tol, max_iter=int(self.max_iter), start=start.ravel(),
+                n_jobs=self.n_jobs, callback=report,
+            )  # fmt: skip
+            theta = answer.parameters.reshape(start.shape)
+        else:
+            answer = joint.plain(self.tol)
+            theta = joint.plain_theta(answer)
+        self._adopt_stream(joint, theta, answer.certificate)
+
+    def _adopt_stream(self, joint: StreamedJoint, theta: Floats, proof: Certificate) -> None:
+        """Set the fitted attributes that need no list of rows."""
+        width = joint.n_columns
+        intercept = theta[:, width] if self.fit_intercept else np.zeros(len(theta))
+        if joint.n_scores > 1:
+            intercept = np.append(intercept[:-1] - intercept[:-1].mean(), intercept[-1])
+        self.classes_, self._theta = joint.classes, theta
+        self._functions = LinearScores(theta[:, :width], intercept, joint.features)
+        self.coef_, self.shift_coef_ = theta[:-1, :width], theta[-1, :width]
+        self.intercept_, self.shift_intercept_ = intercept[:-1].copy(), float(intercept[-1])
+        if joint.features is not None:
+            self.features_ = joint.features
+        first = proof.history[0][1]
+        answer = JointSolution(theta, proof, first, (proof.objective,))
+        self._adopt_proof(proof, answer, joint.weight)
+        self.prior_odds_, mean = joint.odds, 1.0
+        self.effective_sample_size_, self.convexity_margin_ = joint.n_source, math.inf
+        if joint.n_target:
+            mean, self.effective_sample_size_, self.convexity_margin_ = joint.sums(theta)
+        else:
+            warn_no_target(type(self).__name__, "logistic regression on the source rows")
+        warn_unless_converged(proof, type(self).__name__, self.tol)
+        self._warn_overlap(int(joint.n_source), mean)
+
     def _prepare(
         self, X: Any, y: Any, sample_domain: Any, sample_weight: Any, domain_weight: Any
     ) -> Prepared:
@@ -504,15 +550,17 @@ class CovariateShiftLogisticRegression(DomainClassifierMixin, Machine):
     def _warn(self) -> None:
         """Say where the answer is not converged, or where the weights leave too little."""
         warn_unless_converged(self.certificate_, type(self).__name__, self.tol)
-        m, left = len(self.weights_), self.effective_sample_size_
-        mean = float(self.weights_.mean())
+        self._warn_overlap(len(self.weights_), float(self.weights_.mean()))
+
+    def _warn_overlap(self, m: int, mean: float) -> None:
+        left = self.effective_sample_size_
         if mean < _SMALL_WEIGHT or left < min(m, max(2.0, _SMALL_SHARE * m)):
             warnings.warn(
                 f"Source and target hardly overlap: the {m} source rows have mean weight "
                 f"{mean:.2g} and are worth {left:.3g} rows. Their labels say little about the "
                 "target; label some target rows (AdaptCV), or use fewer or coarser columns.",
                 NoOverlapWarning,
-                stacklevel=3,
+                stacklevel=4,
             )
 
     def _scores(self, X: Any) -> Floats:

@@ -23,6 +23,8 @@ _BY_ROW = (
     "predict_log_proba",
     "score_samples",
     "transform",
+    "density_ratio",
+    "domain_proba",
 )
 # Parameters that change how an answer is found, not which one it is.
 _NO_MATTER = ("callback", "verbose", "n_jobs", "memory_limit")

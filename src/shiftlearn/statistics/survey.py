@@ -96,8 +96,10 @@ def survey_stream(
     return survey
 
 
-def coded(classes: NDArray[Any], labels: bool = True) -> Callable[[Block], CodedBlock | None]:
-    """A preparation of blocks: numbers instead of labels, no rows of weight 0."""
+def coded(
+    classes: NDArray[Any], labels: bool = True, drop: bool = True
+) -> Callable[[Block], CodedBlock | None]:
+    """A preparation of blocks: numbers instead of labels, no rows of weight 0 if ``drop``."""
 
     def prepare(block: Block) -> CodedBlock | None:
         n = block.X.shape[0]
@@ -110,7 +112,7 @@ def coded(classes: NDArray[Any], labels: bool = True) -> Callable[[Block], Coded
                 places = np.searchsorted(classes, found.classes)
                 codes[found.rows] = places[found.codes]
         whole = CodedBlock(block.X, codes, weights, domains, block.start)
-        return whole.take(weights > 0)
+        return whole.take(weights > 0) if drop else whole
 
     return prepare
 
