@@ -77,7 +77,7 @@ class PrototypeSVC(DomainClassifierMixin, Machine):
     C : float or "auto", default="auto"
         Cost of a violated margin, on scaled columns. With a small cost machines with several near
         negatives do not fire even on their own exemplar. "auto" makes three decisions: C_j is
-        C (|P| + |N|) / (2|P|) on the positives of a machine and C (|P| + |N|) / (2|N|) on its
+        C n / (2 n₊) on the n₊ positives of a machine of n rows and C n / (2 n₋) on its n₋
         negatives, so that both sides weigh the same; C in {0.1, 1, 10} is chosen by the held-out
         rows; and what they chose is trained once more on all rows. A number is the same for all
         rows, and the held-out rows stay out.
