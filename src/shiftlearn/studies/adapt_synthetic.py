@@ -136,4 +136,4 @@ def _scatter(ax: Any, X: Floats, y: NDArray[np.int64], title: str) -> None:
     ax.set(title=title, xlim=(-1.1, 1.1), ylim=(-1.1, 1.1), aspect="equal", xticks=(-1, 0, 1),
            yticks=(-1, 0, 1))  # fmt: skip
     if title.startswith("source"):
-        ax.legend(frameon=False, fontsize="small", loc="lower left")
+        ax.legend(framealpha=0.9, fontsize="small", loc="lower left")
