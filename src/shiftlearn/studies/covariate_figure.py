@@ -10,6 +10,7 @@ import numpy as np
 
 from shiftlearn.plot.palette import is_dark, line_styles
 from shiftlearn.studies.base import get_study
+from shiftlearn.studies.covariate_methods import METHODS
 from shiftlearn.studies.store import Record, Store
 
 __all__ = ["curve", "three_panels"]
@@ -70,12 +71,12 @@ def _kept(name: str, folder: str | os.PathLike[str] | None, quick: bool) -> list
 
 
 def _panel(ax: Any, records: list[Record], figure: str, title: str) -> None:
-    methods = list(dict.fromkeys(record.settings["method"] for record in records))
-    others = [method for method in methods if method != "iid"]
     ax.axhline(0.0, c="0.5", lw=1, ls="--", label="iid")
-    for method, style in zip(others, line_styles(len(others), dark=is_dark(ax)), strict=True):
+    # A method has the same style in every panel, whatever the others are.
+    for method, style in zip(METHODS, line_styles(len(METHODS), dark=is_dark(ax)), strict=True):
         sizes, means, errors = curve(records, method, figure)
-        ax.errorbar(sizes, means, errors, label=method, capsize=2, ms=4.5, **style)
+        if method != "iid" and sizes:
+            ax.errorbar(sizes, means, errors, label=method, capsize=2, ms=4.5, **style)
     sizes = sorted({int(record.settings["n"]) for record in records})
     ax.set_xscale("log", base=2)
     ax.set_xticks(sizes, [str(n) for n in sizes])
