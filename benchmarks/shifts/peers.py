@@ -21,7 +21,7 @@ _SKADA = {
     "skada linear OT": "LinearOTMapping",
     "skada OT": "OTMapping",
     "skada subspace": "SubspaceAlignment",
-    "skada density": "ReweightDensity",
+    "skada density": "DensityReweight",
     "skada KMM": "KMMReweight",
 }
 _ADAPT = {"adapt RULSIF": "RULSIF", "adapt KLIEP": "KLIEP", "adapt TCA": "TCA"}

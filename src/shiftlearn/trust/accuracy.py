@@ -7,6 +7,7 @@ that are known (the choosing tasks of ``benchmarks/shifts``), and the words say 
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -21,7 +22,7 @@ from shiftlearn.domains import label_array, refuse_device_arrays, unlabelled
 from shiftlearn.domains.stack import match_columns
 from shiftlearn.solvers.platt import fit_platt
 from shiftlearn.trust.expected import ESTIMATORS, Evidence
-from shiftlearn.trust.labelled import REACH, combine, from_labels, labels_to_halve
+from shiftlearn.trust.labelled import REACH, FewLabels, combine, from_labels, labels_to_halve
 from shiftlearn.trust.seen import shift_p_value
 
 __all__ = ["AccuracyEstimate", "AccuracyEstimator"]
@@ -44,6 +45,15 @@ class AccuracyEstimate(NamedTuple):
     value: float
     low: float
     high: float
+
+
+@dataclass(frozen=True, slots=True)
+class _Look:
+    """All that is found without labels of the target."""
+
+    evidence: Evidence
+    found: dict[str, float]
+    p_value: float
 
 
 class AccuracyEstimator(BaseEstimator):
@@ -155,16 +165,23 @@ class AccuracyEstimator(BaseEstimator):
         labels = None
         if y_target is not None:
             labels = _codes(y_target, self.classes_, _num_samples(X_target), "y_target")
+        return self._answer(self._look(X_source, X_target), labels)
+
+    def _look(self, X_source: Any, X_target: Any) -> _Look:
+        """What costs time, and does not depend on labels of the target."""
         evidence = self._evidence(X_source, X_target)
         found = {name: form(evidence) for name, form in ESTIMATORS.items()}
-        p_value = self._p_value(evidence)
-        value, below, above = self._without_labels(evidence, found, p_value)
-        self.details_: dict[str, float] = {**found, "shift": p_value}
+        return _Look(evidence, found, self._p_value(evidence))
+
+    def _answer(self, look: _Look, labels: NDArray[np.intp] | None) -> AccuracyEstimate:
+        """Value and interval, by labels too where there are some."""
+        value, below, above = self._without_labels(look)
+        self.details_: dict[str, float] = {**look.found, "shift": look.p_value}
         error = (below + above) / (2 * REACH)
         variance = max(value * (1 - value), 0.02)
-        n, prior, words = 0, error, _without_words(p_value)
+        n, prior, words = 0, error, _without_words(look.p_value)
         if labels is not None and (labels != -1).any():
-            few = self._few(evidence, labels)
+            few = _few(look.evidence, labels)
             value, error = combine(few, value + (above - below) / 2, prior)
             below = above = REACH * error
             n, variance = few.n, few.variance
@@ -198,39 +215,38 @@ class AccuracyEstimator(BaseEstimator):
             return shift_p_value(evidence.source, evidence.target, evidence.seed)
         return shift_p_value(evidence.source_rows, evidence.target_rows, evidence.seed)
 
-    def _without_labels(
-        self, evidence: Evidence, found: dict[str, float], p_value: float
-    ) -> tuple[float, float, float]:
+    def _without_labels(self, look: _Look) -> tuple[float, float, float]:
         """Value and reach of the interval below and above it."""
+        found, evidence = look.found, look.evidence
         names = _WITHOUT_ROWS if math.isnan(found["agreement"]) else _COMBINED
         said = np.array([found[name] for name in names])
+        value = float(said.mean())
         if self.method != "auto":
             value = found[self.method]
             if math.isnan(value):
                 raise ValueError(f'method="{self.method}" needs rows that are numbers.')
-        elif p_value >= _NO_SHIFT:
+        elif not look.p_value < _NO_SHIFT:
             n, m = len(evidence.codes), len(evidence.target)
             p = (evidence.accuracy * n + 1) / (n + 2)
             reach = REACH * math.sqrt(p * (1 - p) * (1 / n + 1 / m))
             return evidence.accuracy, reach, reach
-        else:
-            value = float(said.mean())
         width = _FLOOR + float(said.std())
         return value, -_BELOW * width, _ABOVE * width
 
-    def _few(self, evidence: Evidence, labels: NDArray[np.intp]) -> Any:
-        """The control variate: how probable the predicted class is by two opinions."""
-        rows = np.arange(len(evidence.target))
-        guess = evidence.calibrated_target[rows, evidence.predicted]
-        if evidence.mapped_model_says is not None:
-            guess = (guess + evidence.mapped_model_says[rows, evidence.predicted]) / 2
-        known = labels != -1
-        right = evidence.predicted[known] == labels[known]
-        return from_labels(right, guess[known], float(guess.mean()))
+
+def _few(evidence: Evidence, labels: NDArray[np.intp]) -> FewLabels:
+    """The control variate: how probable the predicted class is by two opinions."""
+    rows = np.arange(len(evidence.target))
+    guess = evidence.calibrated_target[rows, evidence.predicted]
+    if evidence.mapped_model_says is not None:
+        guess = (guess + evidence.mapped_model_says[rows, evidence.predicted]) / 2
+    known = labels != -1
+    right = evidence.predicted[known] == labels[known]
+    return from_labels(right, guess[known], float(guess.mean()))
 
 
 def _without_words(p_value: float) -> str:
-    if p_value >= _NO_SHIFT:
+    if not p_value < _NO_SHIFT:
         return (
             f"No shift is seen (p = {p_value:.2g}), so the accuracy on the source is expected; "
             "a shift that this test does not see is possible."
