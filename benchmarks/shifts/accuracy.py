@@ -105,8 +105,11 @@ def cbpe(role: str) -> None:
     import pandas as pd
     from nannyml import CBPE
 
-    out = {}
+    answers = folder() / f"cbpe-{role}.json"
+    out = json.loads(answers.read_text()) if answers.exists() else {}
     for path in sorted(folder().glob(f"{role}-*.npz")):
+        if path.stem in out:
+            continue
         kept = np.load(path)
         k = kept["held"].shape[1]
         columns = {i: f"p{i}" for i in range(k)}
@@ -132,9 +135,9 @@ def cbpe(role: str) -> None:
             result = estimator.estimate(frame(kept["target"], None))
             table = result.filter(period="analysis").to_df()
             out[path.stem] = float(table[("accuracy", "value")].iloc[0])
+            answers.write_text(json.dumps(out))
         except Exception as error:
             print(f"failed: {path.stem}: {type(error).__name__}: {error}", file=sys.stderr)
-    (folder() / f"cbpe-{role}.json").write_text(json.dumps(out))
 
 
 NAMES = (
@@ -195,7 +198,8 @@ def by_data(found: list[dict[str, Any]], columns: dict[str, np.ndarray]) -> str:
     lines = ["| data set | " + " | ".join(shown) + " |", "|---" * (len(shown) + 1) + "|"]
     for data in dict.fromkeys(sets):
         own = sets == data
-        cells = [f"{100 * np.nanmean(np.abs(columns[n] - truth)[own]):.1f}" for n in shown]
+        errors = [np.abs(columns[n] - truth)[own] for n in shown]
+        cells = [f"{100 * e.mean():.1f}" if np.isfinite(e).all() else "–" for e in errors]
         lines.append(f"| {data} | " + " | ".join(cells) + " |")
     return "\n".join(["Mean error by data set:", "", *lines])
 

@@ -64,12 +64,13 @@ def test_the_temperature_has_the_least_loss():
     assert all(best <= loss(e.temperature * f) + 1e-9 for f in (0.9, 0.99, 1.01, 1.1))
 
 
-def test_transport_is_the_cheapest_assignment():
+@pytest.mark.parametrize("shares", [[0.5, 0.3, 0.2], [0.7, 0.3]])
+def test_transport_is_the_cheapest_assignment(shares):
     import cvxpy as cp
 
-    p = np.random.default_rng(0).dirichlet(np.ones(3), 20)
-    shares = np.array([0.5, 0.3, 0.2])
-    plan = cp.Variable((20, 3), nonneg=True)
+    k, shares = len(shares), np.array(shares)
+    p = np.random.default_rng(0).dirichlet(np.ones(k), 20)
+    plan = cp.Variable((20, k), nonneg=True)
     rows, columns = cp.sum(plan, axis=1) == 1, cp.sum(plan, axis=0) == 20 * shares
     best = cp.Problem(cp.Minimize(cp.sum(cp.multiply(plan, 1 - p))), [rows, columns]).solve()
     assert transport_costs(p, shares, 0).sum() == pytest.approx(best, abs=1e-5)
@@ -223,3 +224,26 @@ def test_frames_with_different_columns_are_named():
     turned = pd.DataFrame(Xt, columns=list("abcd"))[list("dcba")]
     straight = estimator.estimate(pd.DataFrame(Xt, columns=list("abcd")))
     assert estimator.estimate(turned) == straight
+
+
+def test_at_most_three_models_are_fitted(monkeypatch):
+    estimator, Xt, _, _ = fitted(move=0.5)
+    count, original = [], LogisticRegression.fit
+    monkeypatch.setattr(
+        LogisticRegression,
+        "fit",
+        lambda self, *a, **k: (count.append(1), original(self, *a, **k))[1],
+    )
+    estimator.estimate(Xt)
+    assert len(count) == 3
+
+
+def test_the_benchmark_runs_one_task(tmp_path, monkeypatch):
+    from shifts import accuracy
+    from shifts.task import tasks
+
+    monkeypatch.setenv("SHIFTLEARN_RESULTS", str(tmp_path))
+    (task,) = [t for t in tasks("choosing") if t.name == "wine: scale"]
+    found = accuracy.one(task, "logistic", LogisticRegression(max_iter=1000))
+    assert found["auto"][1] <= found["auto"][0] <= found["auto"][2] and len(found["few"]) == 3
+    assert set(ESTIMATORS) <= set(found)

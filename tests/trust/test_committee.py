@@ -12,7 +12,7 @@ from sklearn.svm import LinearSVC
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from shiftlearn import CoralMapper, MongeMapper, SelfTrainingAdapter, ShiftCommittee, stack_domains
-from shiftlearn.errors import NoTargetWarning, ScaleWarning  # noqa: F401
+from shiftlearn.errors import NoTargetWarning
 
 
 def problem(n=200, m=200, d=4, classes=2, move=True, seed=0, shares=None):
@@ -224,6 +224,18 @@ def test_wrong_parameters_change_nothing(options, error, message):
     with pytest.raises(error, match=message):
         committee.set_params(**options).fit(X, y, sample_domain=domain)
     np.testing.assert_array_equal(committee.set_params(**was).predict_proba(Xt), before)
+
+
+def test_at_most_thirty_models_are_fitted(monkeypatch):
+    Xs, ys, Xt, _ = problem()
+    count, original = [], LogisticRegression.fit
+    monkeypatch.setattr(
+        LogisticRegression,
+        "fit",
+        lambda self, *a, **k: (count.append(1), original(self, *a, **k))[1],
+    )
+    fitted(ShiftCommittee(random_state=0, n_jobs=1), Xs, ys, Xt)
+    assert len(count) <= 23
 
 
 @pytest.mark.filterwarnings("ignore::shiftlearn.errors.NoTargetWarning")

@@ -102,6 +102,14 @@ class Evidence:
         )  # fmt: skip
 
     @cached_property
+    def target_costs(self) -> Floats:
+        """What carrying the target's predictions to the believed proportions costs, row by row."""
+        from shiftlearn.trust.expected.transport import transport_costs
+
+        shares = self.shares if self.proportions is None else self.proportions.target
+        return transport_costs(self.calibrated_target, shares, self.seed)
+
+    @cached_property
     def mapped_model_says(self) -> Floats | None:
         """Target probabilities of a logistic regression on source rows mapped onto the target."""
         from shiftlearn.trust.expected.agreement import mapped_probabilities

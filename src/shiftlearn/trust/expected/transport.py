@@ -20,20 +20,14 @@ _ROWS = 1000
 
 def estimate(evidence: Evidence) -> float:
     """COT."""
-    return float(1 - _target_costs(evidence).mean())
+    return float(1 - evidence.target_costs.mean())
 
 
 def estimate_thresholded(evidence: Evidence) -> float:
     """COTT."""
     own = transport_costs(evidence.calibrated_source, evidence.shares, evidence.seed)
     threshold = np.quantile(own, evidence.accuracy)
-    return float(np.mean(_target_costs(evidence) <= threshold))
-
-
-def _target_costs(evidence: Evidence) -> Floats:
-    found = evidence.proportions
-    shares = evidence.shares if found is None else found.target
-    return transport_costs(evidence.calibrated_target, shares, evidence.seed)
+    return float(np.mean(evidence.target_costs <= threshold))
 
 
 def transport_costs(probabilities: Floats, shares: Floats, seed: int) -> Floats:
@@ -42,7 +36,13 @@ def transport_costs(probabilities: Floats, shares: Floats, seed: int) -> Floats:
     if n > _ROWS:
         drawn = np.random.default_rng(seed).choice(n, _ROWS, replace=False)
         probabilities, n = probabilities[drawn], _ROWS
-    places = np.repeat(np.arange(len(shares)), _whole(shares * n))
+    counts = _whole(shares * n)
+    if len(shares) == 2:  # the largest p_1 go to class 1: sorting is the optimum
+        to_first = np.argsort(probabilities[:, 1], kind="stable")[: counts[0]]
+        chosen = np.ones(n, dtype=int)
+        chosen[to_first] = 0
+        return np.asarray(1 - probabilities[np.arange(n), chosen])
+    places = np.repeat(np.arange(len(shares)), counts)
     cost = 1 - probabilities[:, places]
     rows, columns = linear_sum_assignment(cost)
     return np.asarray(cost[rows, columns])
