@@ -30,12 +30,14 @@ from scipy.special import expit, softmax
 from shiftlearn.adaptation.base import Adapter
 from shiftlearn.adaptation.rows import AdaptationRows, class_costs
 from shiftlearn.adaptation.sources import Sources
-from shiftlearn.certificates import Certificate, Event
+from shiftlearn.adaptation.streaming import open_adaptation
+from shiftlearn.certificates import Certificate, Event, warn_unless_converged
 from shiftlearn.kernels import Kernel
 from shiftlearn.machines.base import check_number, progress, warn_scales
 from shiftlearn.machines.expansion import LinearScores
 from shiftlearn.machines.spaces import FeatureSpace
 from shiftlearn.solvers.logistic import LogisticSolution, solve_logistic
+from shiftlearn.statistics import Stream
 
 __all__ = ["AdaptLogisticRegression", "reduced_rows"]
 
@@ -259,6 +261,26 @@ class AdaptLogisticRegression(Adapter):
         self._change = LinearScores(self.coef_, self.intercept_, space.features)
         if space.features is not None:
             self.features_ = space.features
+
+    def _fit_stream(self, stream: Stream) -> None:
+        """Fit from blocks of labelled target rows; the source has to be fitted."""
+        self._check_parameters()
+        task = open_adaptation(self, stream, self._reading)
+        self.coef_, self.intercept_, self.trust_, answer = task.solve(
+            C=float(self.C), theta=self._trust_of(task.sources),
+            trust_penalty=float(self.trust_penalty), fit_intercept=self.fit_intercept,
+            tol=self.tol, max_iter=int(self.max_iter), n_jobs=self.n_jobs,
+            callback=progress(self.callback, self.verbose, type(self).__name__),
+        )  # fmt: skip
+        self.certificate_ = answer.certificate
+        self.n_iter_ = max(1, answer.certificate.n_iter)
+        self._former = (self.coef_, self.intercept_, self.trust_)
+        self._change = LinearScores(self.coef_, self.intercept_, task.features)
+        if task.features is not None:
+            self.features_ = task.features
+        self.classes_, self.sources_ = task.sources.classes, task.sources
+        self.target_class_count_ = task.counts
+        warn_unless_converged(self.certificate_, type(self).__name__, self.tol)
 
     def _trust_of(self, sources: Sources) -> Floats | None:
         """The fixed weights of the sources; None where they are learned."""
