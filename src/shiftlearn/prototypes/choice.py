@@ -140,8 +140,7 @@ def fit_plan(
     seed = int(rng.randint(np.iinfo(np.int32).max))
     C, rate = _choose(s, data, out, exemplars, seed, told)
     options, tell = _options(s, C, rate, seed), _shift_told(told, "shifts")
-    # A run that only says how many shifts to make on all rows need not be exact.
-    trial = replace(options, tol=max(s.tol, _TRIAL_TOL)) if s.rules.refit else options
+    trial = _trial(s, options, held)
     trace = run(data, out, exemplars, s.n_shifts, trial, told=tell)
     plan = Plan(trace, trace.best, inside, inside, held, C, rate, seed, mark)
     return _refitted(s, full, plan, options)
@@ -194,6 +193,12 @@ def _refitted(s: Settings, full: TrainingSet, plan: Plan, options: Options) -> P
     return replace(plan, final=again.ensemble, rows=every)
 
 
+def _trial(s: Settings, options: Options, held: Ints) -> Options:
+    """A run that only says how many shifts to make on all rows need not be exact."""
+    again = s.rules.refit and held.size > 0
+    return replace(options, tol=max(s.tol, _TRIAL_TOL)) if again else options
+
+
 def _options(s: Settings, C: float, rate: float, seed: int) -> Options:
     draws = Draws(rate, seed, s.max_hard_negatives)
     return Options(C, draws, s.rules, s.n_negatives, s.tol, int(s.max_iter), s.n_jobs)
@@ -224,7 +229,7 @@ def _continued(s: Settings, full: TrainingSet, old: Plan, mark: str, told: Told)
         old.trace, scores=[*old.trace.scores], losses=[*old.trace.losses], sizes=[*old.trace.sizes]
     )
     options = _options(s, old.C, old.rate, old.seed)
-    trial = replace(options, tol=max(s.tol, _TRIAL_TOL)) if s.rules.refit else options
+    trial = _trial(s, options, old.held)
     go_on(data, held, trace, s.n_shifts, trial, _shift_told(told, "shifts"))
     return _refitted(s, full, replace(old, trace=trace), options)
 

@@ -152,7 +152,7 @@ class PrototypeSVC(DomainClassifierMixin, Machine):
     >>> model.score(d.data, d.target) > 0.85
     True
     >>> vote = model.explain(d.data[:1])[0].votes[0]
-    >>> d.target[vote.exemplar] == vote.label
+    >>> bool(d.target[vote.exemplar] == vote.label)
     True
     """
 
