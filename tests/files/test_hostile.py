@@ -4,11 +4,12 @@ import io
 import json
 import os
 import pickle
+import re
 import zipfile
 
 import numpy as np
 import pytest
-from sklearn.ensemble import RandomForestClassifier
+from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestClassifier
 from sklearn.preprocessing import FunctionTransformer
 
 import shiftlearn
@@ -245,8 +246,8 @@ def home_made(scores):
         (lambda: SVC(callback=home_made), ["callback", "home_made"]),
         (lambda: FunctionTransformer(os.system), ["model.func", "posix.system"]),
         (
-            lambda: AdaptSVC(RandomForestClassifier(2, random_state=0).fit(X, Y)).fit(X, Y),
-            ["source", "sklearn.tree._tree.Tree", "source=False", "set_source", "trusted="],
+            lambda: AdaptSVC(HistGradientBoostingClassifier(max_iter=2).fit(X, Y)).fit(X, Y),
+            ["source", "TreePredictor", "source=False", "set_source", "trusted="],
         ),
     ],
 )  # fmt: skip
@@ -262,12 +263,79 @@ def test_what_cannot_be_saved_is_named_with_the_remedy(make, words, tmp_path):
 
 
 def test_trusted_classes_on_both_sides(tmp_path):
-    forest = RandomForestClassifier(3, random_state=0).fit(X, Y)
-    tree = ["sklearn.tree._tree.Tree"]
-    path = save(forest, tmp_path / "m", trusted=tree)
-    with pytest.raises(ValueError, match=r"trusted=\['sklearn.tree._tree.Tree'\]"):
+    rng = np.random.default_rng(0)
+    rows = rng.normal(size=(80, 2))
+    forest = HistGradientBoostingClassifier(max_iter=3).fit(rows, rows[:, 0] > 0)
+    with pytest.raises(ValueError) as caught:
+        save(forest, tmp_path / "m")
+    names = []
+    while len(names) < 9:  # each refusal names up to three
+        try:
+            path = save(forest, tmp_path / "m", trusted=names)
+            break
+        except ValueError as error:
+            names += re.findall(r"'([\w.]+)'", str(error).split("trusted=")[1])
+    with pytest.raises(ValueError, match="TreePredictor"):
         load(path)
-    assert load(path, trusted=tree).predict(X).tolist() == forest.predict(X).tolist()
+    assert load(path, trusted=names).predict(rows).tolist() == forest.predict(rows).tolist()
+    assert "trusted=" in str(caught.value)
+
+
+@pytest.fixture
+def forest_file(tmp_path):
+    rows = np.random.default_rng(0).normal(size=(60, 3))
+    forest = RandomForestClassifier(4, random_state=0).fit(rows, rows[:, 0] + rows[:, 1] > 0)
+    return save(forest, tmp_path / "forest.skops"), forest, rows
+
+
+def test_a_forest_comes_back(forest_file):
+    path, forest, rows = forest_file
+    np.testing.assert_array_equal(load(path).predict_proba(rows), forest.predict_proba(rows))
+
+
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [
+        ("left_child", 10**6), ("right_child", -7), ("left_child", 0), ("feature", 3),
+        ("feature", -5), ("feature", 10**6),
+    ],
+)  # fmt: skip
+def test_a_tree_that_points_outside_is_refused(forest_file, field, value):
+    path, _, _ = forest_file
+    with zipfile.ZipFile(path) as archive:
+        schema = json.loads(archive.read("schema.json"))
+        trees = schema["content"]["content"]["estimators_"]["content"]
+        name = trees[2]["content"]["content"]["tree_"]["content"]["content"]["nodes"]["file"]
+        table = np.load(io.BytesIO(archive.read(name)))
+    table[field][0] = value
+    buffer = io.BytesIO()
+    np.save(buffer, table)
+    with pytest.raises(ValueError, match=r"estimators_\[2\]\.tree_ \(sklearn\.tree\._tree\.Tree\)"):
+        load(rewritten(path, **{name: buffer.getvalue()}))
+
+
+@pytest.mark.parametrize("where", ["forest", "tree", "gone", "arguments", "identity"])
+def test_a_forest_that_lies_about_its_width_is_refused(forest_file, where):
+    path, _, _ = forest_file
+    with zipfile.ZipFile(path) as archive:
+        schema = json.loads(archive.read("schema.json"))
+    forest = schema["content"]["content"]
+    tree = forest["estimators_"]["content"][1]["content"]["content"]
+    number = {**json_node(1), "__id__": 77}
+    if where == "forest":
+        forest["n_features_in_"] = number
+    elif where == "tree":
+        tree["n_features_in_"] = number
+    elif where == "gone":
+        del forest["n_features_in_"]
+    elif where == "arguments":
+        tree["tree_"]["__reduce__"]["args"]["content"][0] = {**json_node(500), "__id__": 78}
+    else:  # the first of two nodes with one identity is what a reader takes
+        schema["content"]["content"] = {
+            "first": {**json_node(1), "__id__": forest["n_features_in_"]["__id__"]}, **forest
+        }  # fmt: skip
+    with pytest.raises(ValueError, match=r"sklearn\.tree\._tree\.Tree"):
+        load(rewritten(path, **{"schema.json": json.dumps(schema)}))
 
 
 @pytest.mark.parametrize("trusted", [True, "os.system", None])

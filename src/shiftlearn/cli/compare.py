@@ -267,7 +267,7 @@ def _tell(found: dict[str, Any]) -> None:
     )
     for name, count in found["subsampled"].items():
         page.print(Text(f"{name}: drawn from {count} rows (--rows)", style="dim"))
-    table = RichTable(box=box.SIMPLE_HEAD)
+    table = RichTable(box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0))
     headings = ("method", "source", "estimated", "measured", "gain", "s")
     for heading in headings:
         left = heading == "method"
@@ -302,4 +302,5 @@ def _span(interval: Interval | None, sign: str = "") -> str:
     if interval is None:
         return "–"
     value, low, high = (100 * number for number in interval)
-    return f"{value:{sign}.1f} ({low:{sign}.0f} to {high:{sign}.0f})"
+    between = " " if sign else "–"
+    return f"{value:{sign}.1f} ({low:{sign}.0f}{between}{high:{sign}.0f})"

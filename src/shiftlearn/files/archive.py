@@ -77,7 +77,7 @@ def save(
 
     content = _written(model if source else without_sources(model))
     with zipfile.ZipFile(io.BytesIO(content)) as archive:
-        refused = refused_parts(_read_json(archive, _SCHEMA), _names(trusted))
+        refused = refused_parts(_read_json(archive, _SCHEMA), _names(trusted), archive.read)
     if refused:
         raise ValueError(_cannot_save(refused))
     buffer = io.BytesIO(content)
@@ -132,7 +132,7 @@ def load(path: str | Path | BinaryIO, trusted: Collection[str | type] = ()) -> A
         _check_envelope(archive, path)
         schema = _read_json(archive, _SCHEMA, path)
         names = _names(trusted)
-        refused = refused_parts(schema, names)
+        refused = refused_parts(schema, names, archive.read)
         if refused:
             raise ValueError(_cannot_load(path, refused))
         stream = archive.fp

@@ -8,9 +8,11 @@ allowed; objects are made without their constructors, and only of the classes li
 from __future__ import annotations
 
 import importlib
-from collections.abc import Collection, Iterator
+from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass
 from typing import Any
+
+from shiftlearn.files.forests import TREE, sound_trees
 
 __all__ = ["Part", "own_types", "refused_parts"]
 
@@ -58,21 +60,29 @@ class Part:
     place: str
     name: str
     loader: str
+    sound: bool = False
 
 
-def refused_parts(schema: Any, trusted: Collection[str]) -> list[Part]:
-    """Parts of a skops schema that the allow-list does not have and the user did not trust."""
-    return [part for part in _parts(schema) if not _allowed(part, trusted)]
+def refused_parts(
+    schema: Any, trusted: Collection[str], read: Callable[[str], bytes]
+) -> list[Part]:
+    """Parts of a skops schema that the allow-list does not have and the user did not trust.
+
+    ``read`` returns the content of an entry of the archive.
+    """
+    trees = sound_trees(schema, read)
+    return [part for part in _parts(schema, trees) if not _allowed(part, trusted)]
 
 
 def own_types(schema: Any) -> list[str]:
     """The types that this allow-list adds to those skops trusts by itself."""
     built = ("ObjectNode", "SparseMatrixNode", "DTypeNode", "MaskedArrayNode")
     found = {part.name for part in _parts(schema) if part.loader in built and _allowed(part, ())}
-    return sorted(found)
+    trees = {TREE for part in _parts(schema) if part.loader == "TreeNode"}  # all found to be sound
+    return sorted(found | trees)
 
 
-def _parts(schema: Any) -> Iterator[Part]:
+def _parts(schema: Any, trees: Collection[int] = ()) -> Iterator[Part]:
     """All nodes, wherever they stand; an explicit stack, so that depth costs nothing."""
     stack: list[tuple[str, Any]] = [("model", schema)]
     while stack:
@@ -80,7 +90,8 @@ def _parts(schema: Any) -> Iterator[Part]:
         if isinstance(item, dict):
             loader = item.get("__loader__")
             if isinstance(loader, str):
-                yield Part(place, f"{item.get('__module__')}.{item.get('__class__')}", loader)
+                name = f"{item.get('__module__')}.{item.get('__class__')}"
+                yield Part(place, name, loader, id(item) in trees)
             stack += [(_inside(place, key), value) for key, value in item.items()]
         elif isinstance(item, list):
             stack += [(f"{place}[{i}]", value) for i, value in enumerate(item)]
@@ -103,6 +114,7 @@ def _allowed(part: Part, trusted: Collection[str]) -> bool:
         "TypeNode": lambda: name in _TYPES or _is_scalar(name),
         "SparseMatrixNode": lambda: _is_sparse(name),
         "FunctionNode": lambda: _is_ufunc(name),
+        "TreeNode": lambda: name == TREE and part.sound,
         "LossNode": lambda: name.startswith(("sklearn._loss.", "sklearn.linear_model.", "_loss.")),
         "ObjectNode": lambda: name in _PARTS or _is_estimator(name) or _is_own(name),
     }
