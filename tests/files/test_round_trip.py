@@ -61,6 +61,8 @@ def answers(model):
         rows = X[DOMAIN < 0]
         named = {name: getattr(model, name, None) for name in OUTPUTS}
         found = {name: np.asarray(ask(rows)) for name, ask in named.items() if callable(ask)}
+        if hasattr(model, "weights_"):
+            found["weights_"] = np.asarray(model.weights_)
         if hasattr(model, "estimate"):
             found["estimate"] = np.asarray(tuple(model.estimate(rows)))
     return found

@@ -74,8 +74,8 @@ class ConvergenceDisplay:
         history: Sequence[tuple[int, float, float]] = certificate.history
         if not history:
             raise ValueError(
-                "the certificate has no history; single problems that a solver iterated on have one "
-                "(several problems: an entry of certificates_)."
+                "the certificate has no history; single problems that a solver iterated on have "
+                "one (of several problems: an entry of certificates_)."
             )
         table = np.array(history, dtype=np.float64)
         display = cls(table[:, 0], table[:, 1], table[:, 2], gap=float(certificate.gap))
