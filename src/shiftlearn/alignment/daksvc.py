@@ -44,10 +44,11 @@ class DAKSVC(AlignedMachine):
     d and difference Δ of the (uncentred) second moments between source and target, it minimises,
     for each two-class problem with y_i = ±1 and c_i = C · sample_weight_i · class_weight(y_i),
 
-        ½ wᵀ{I + μ [(1-λ) d dᵀ + λ |Δ|]}w + Σ_i c_i max(0, 1 - y_i f(x_i)),   f(x) = ⟨w, z(x)⟩ + b,
+        ½ wᵀ{I + μ [(1-λ) d dᵀ + λ abs(Δ)]}w + Σ_i c_i max(0, 1 - y_i f(x_i)),
+        f(x) = ⟨w, z(x)⟩ + b,
 
-    where |Δ| has the eigenvectors of Δ and the moduli of its eigenvalues. Several sources give one
-    pair of terms each, in parts by their rows.
+    where abs(Δ) has the eigenvectors of Δ and the moduli of its eigenvalues. Several sources give
+    one pair of terms each, in parts by their rows.
 
     Parameters
     ----------
@@ -135,9 +136,9 @@ class DAKSVC(AlignedMachine):
     kernel_, sigma_
         The kernel with its numbers, and σ where a rule gave it.
     mmd2_, scatter_trace_ : float
-        ‖d‖² and tr |Δ| in the features.
+        ‖d‖² and tr abs(Δ) in the features.
     mean_term_, scatter_term_ : ndarray of shape (n_problems,)
-        (wᵀd)² and wᵀ|Δ|w at the solution.
+        (wᵀd)² and wᵀabs(Δ)w at the solution.
     features_ : transformer
         The fitted map, with ``features``.
 

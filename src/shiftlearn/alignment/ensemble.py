@@ -40,7 +40,7 @@ class LocallyWeightedEnsemble(DomainClassifierMixin, Machine):
     Averages the probabilities P_i of models trained on the source rows with weights of their own at
     each point x of the target,
 
-        P(y | x) = Σ_i s_i(x) P_i(y | x) / Σ_i s_i(x),    s_i = 2 |V_i ∩ V_T| / (|V_i| + |V_T|),
+        P(y | x) = Σ_i s_i(x) P_i(y | x) / Σ_i s_i(x),    s_i = 2 #(V_i ∩ V_T) / (#V_i + #V_T),
 
     where V_T are those of the h nearest target rows that lie in x's cluster, and V_i those for
     which model i predicts the class that it predicts for x. A point where no s_i reaches the

@@ -54,7 +54,7 @@ class LSDAKSVC(AlignedMachine):
 
     With the features, terms and costs of `DAKSVC` it minimises
 
-        ½ tr Wᵀ{I + μ [(1-λ) d dᵀ + λ |Δ|]}W + ½ Σ_i c_i ‖y_i - f(x_i)‖²,   f(x) = Wᵀz(x) + b,
+        ½ tr Wᵀ{I + μ [(1-λ) d dᵀ + λ abs(Δ)]}W + ½ Σ_i c_i ‖y_i - f(x_i)‖²,   f(x) = Wᵀz(x) + b,
 
     where y_i is the one-hot code of the label (the scores of all classes then sum to one
     everywhere); two classes are coded by one number, -1 and +1. One factorisation serves all

@@ -46,7 +46,7 @@ class CDCSClassifier(DomainClassifierMixin, Machine):
     Parameters
     ----------
     similarity : {"cosine", "rbf"}, default="cosine"
-        Similarity of two rows: their cosine (0 where it is negative), or exp(-γ |x - z|²).
+        Similarity of two rows: their cosine (0 where it is negative), or exp(-γ ‖x - z‖²).
     gamma : {"scale", "auto"} or float, default="scale"
         γ of "rbf"; "scale" is 1 / (n_features · X.var()) over both domains.
     n_neighbors : int, default=10
@@ -71,7 +71,7 @@ class CDCSClassifier(DomainClassifierMixin, Machine):
     embedding_ : ndarray of shape (n_source + n_target, n_classes)
         The rows of length one, source rows first.
     eigenvalues_, residuals_ : ndarray of shape (n_classes,)
-        λ and |A v - λ v|: an eigenvalue of A lies no farther from λ than that.
+        λ and ‖A v - λ v‖: an eigenvalue of A lies no farther from λ than that.
     transduction_ : ndarray of shape (n_target,)
         The classes of the target rows of ``fit``, in their order.
 

@@ -39,7 +39,7 @@ class DomainWhitener(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
     From the means and second moments of the rows of each domain, with d their difference of means
     and Δ that of second moments, it finds T with TᵀMT = I for
 
-        M = I + μ [(1-λ) d dᵀ + λ |Δ|]
+        M = I + μ [(1-λ) d dᵀ + λ abs(Δ)]
 
     and maps rows to Tᵀz. A linear learner with the penalty ½‖w̃‖² behind it (``LinearSVC``,
     logistic regression, ridge) minimises its loss plus ½ wᵀMw: :class:`DAKSVC` with that learner's
@@ -70,7 +70,7 @@ class DomainWhitener(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
     alignment_ : float
         μ in force.
     mmd2_, scatter_trace_ : float
-        ‖d‖² and tr |Δ|.
+        ‖d‖² and tr abs(Δ).
     features_ : transformer or None
         The fitted map.
 
@@ -214,7 +214,7 @@ class DomainWhitener(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
 
     @property
     def scatter_trace_(self) -> float:
-        """Tr |Δ|."""
+        """The trace of abs(Δ)."""
         return self._metric.spectrum.scatter_trace
 
     @property
