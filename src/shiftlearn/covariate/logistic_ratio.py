@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 
 from shiftlearn.certificates import warn_unless_converged
 from shiftlearn.covariate.ratios import PointwiseRatio, clipped
+from shiftlearn.covariate.streamed_ratios import StreamedDomains, open_pair
 from shiftlearn.features import resolve_features
 from shiftlearn.parameters import check_number
 from shiftlearn.shift.rows import stack_pair
@@ -66,11 +67,41 @@ class _DomainModel(PointwiseRatio):
         warn_unless_converged(fitted.certificate, type(self).__name__, tol)
         return self._of_source(source)
 
+    def _fit_streams(self, X_source: Any, X_target: Any) -> None:
+        C, tol = check_number("C", self.C), check_number("tol", self.tol)
+        self._check_more()
+        domains = open_pair(self, X_source, X_target)
+        odds = domains.n_source / domains.n_target
+        if self.prior_odds is not None:
+            odds = check_number("prior_odds", self.prior_odds)
+        self.features_, self.log_odds_ = domains.features, math.log(odds)
+        self.coef_, self.intercept_, self.certificate_ = domains.model(
+            C=C, fit_intercept=bool(self.fit_intercept), tol=tol,
+            max_iter=int(check_number("max_iter", self.max_iter)),
+        )  # fmt: skip
+        warn_unless_converged(self.certificate_, type(self).__name__, tol)
+        m = domains.n_source
+        first, second = self._settle(domains)
+        self.effective_sample_size_ = math.exp(2 * first - second)
+        words = f"{m} rows worth {self.effective_sample_size_:.1f}, mean {math.exp(first) / m:.3g}"
+        self.verdict_ = f"from blocks, the tail was not looked at ({words})"
+
+    def _settle(self, domains: StreamedDomains) -> tuple[float, float]:
+        """Log sums of the weights and of their squares over the source rows of a stream."""
+        return domains.log_sums(lambda Z: self._of_scores(self._linear(Z)))
+
+    def _linear(self, Z: Any) -> Floats:
+        return np.asarray(Z @ self.coef_ + self.intercept_, dtype=np.float64)
+
+    def _of_scores(self, t: Floats) -> Floats:
+        """Log weights from domain scores."""
+        raise NotImplementedError
+
     def domain_scores(self, X: Any) -> Floats:
         """Log-odds t(x) that a row is from the source."""
         from sklearn.utils.validation import check_is_fitted, validate_data
 
-        check_is_fitted(self, "log_weights_")
+        check_is_fitted(self, "verdict_")
         rows = validate_data(
             self, X, accept_sparse="csr", dtype=(np.float64, np.float32), reset=False
         )
@@ -183,7 +214,10 @@ class LogisticRatio(_DomainModel):
         clipped(np.zeros(0), self.clip_weights)
 
     def _log_ratio(self, rows: Any) -> Floats:
-        return clipped(self.log_odds_ - self._scores(rows), self.clip_weights)
+        return self._of_scores(self._scores(rows))
+
+    def _of_scores(self, t: Floats) -> Floats:
+        return clipped(self.log_odds_ - t, self.clip_weights)
 
 
 class SelectionBiasRatio(_DomainModel):
@@ -256,5 +290,14 @@ class SelectionBiasRatio(_DomainModel):
         self.log_mean_ = float(largest + np.log(np.mean(np.exp(inverse - largest))))
         return np.asarray(inverse - self.log_mean_)
 
+    def _settle(self, domains: StreamedDomains) -> tuple[float, float]:
+        self.log_mean_ = 0.0
+        first, second = super()._settle(domains)
+        self.log_mean_ = first - math.log(domains.n_source)
+        return first - self.log_mean_, second - 2 * self.log_mean_
+
     def _log_ratio(self, rows: Any) -> Floats:
-        return np.asarray(np.logaddexp(0.0, -self._scores(rows)) - self.log_mean_)
+        return self._of_scores(self._scores(rows))
+
+    def _of_scores(self, t: Floats) -> Floats:
+        return np.asarray(np.logaddexp(0.0, -t) - self.log_mean_)

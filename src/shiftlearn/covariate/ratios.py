@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import math
 import warnings
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,12 +20,14 @@ from sklearn.base import BaseEstimator
 from sklearn.utils import check_array
 from sklearn.utils.validation import _num_samples, check_is_fitted, validate_data
 
+from shiftlearn.covariate.streamed_ratios import either_streams
 from shiftlearn.domains import refuse_device_arrays
 from shiftlearn.domains.stack import match_columns
 from shiftlearn.errors import NoOverlapWarning
 from shiftlearn.machines.base import all_or_nothing
 from shiftlearn.parameters import check_number
 from shiftlearn.shift import effective_sample_size, pareto_k, pareto_verdict
+from shiftlearn.statistics import by_blocks, is_stream
 
 __all__ = ["PointwiseRatio", "RatioEstimator", "clipped"]
 
@@ -45,7 +47,7 @@ class RatioEstimator(BaseEstimator):
         Parameters
         ----------
         X_source : array-like or CSR of shape (m, n_features)
-            Rows of the source.
+            Rows of the source. LogisticRatio and SelectionBiasRatio take two :class:`Blocks` too.
         X_target : array-like or CSR of shape (n, n_features)
             Rows of the target. Frames are matched by column name.
 
@@ -55,6 +57,9 @@ class RatioEstimator(BaseEstimator):
             The fitted estimator.
         """
         with all_or_nothing(self):
+            if either_streams(X_source, X_target):
+                self._fit_streams(X_source, X_target)
+                return self
             source, target = self._check_samples(X_source, X_target)
             self._adopt(self._fit(source, target))
         self._warn_if_collapsed()
@@ -62,6 +67,12 @@ class RatioEstimator(BaseEstimator):
 
     def _fit(self, source: Any, target: Any) -> Floats:
         raise NotImplementedError
+
+    def _fit_streams(self, X_source: Any, X_target: Any) -> None:
+        raise TypeError(
+            f"X_source: {type(self).__name__} cannot be fitted from blocks; it needs all rows in "
+            "memory. LogisticRatio and SelectionBiasRatio take blocks."
+        )
 
     @property
     def weights_normalized_(self) -> Floats:
@@ -141,7 +152,9 @@ class PointwiseRatio(RatioEstimator):
         ndarray of shape (n_samples,)
             log w(x).
         """
-        check_is_fitted(self, "log_weights_")
+        check_is_fitted(self, "verdict_")
+        if is_stream(X):
+            return cast(Floats, by_blocks(self.log_weights, X))
         refuse_device_arrays(X, "X")
         rows = validate_data(self, X, accept_sparse="csr", dtype=_FLOATS, order="C", reset=False)
         return self._log_ratio(rows)
@@ -159,6 +172,8 @@ class PointwiseRatio(RatioEstimator):
         ndarray of shape (n_samples,)
             w(x) >= 0.
         """
+        if is_stream(X):
+            return cast(Floats, by_blocks(self.weights, X))
         with np.errstate(under="ignore", over="ignore"):
             return np.asarray(np.exp(self.log_weights(X)))
 
