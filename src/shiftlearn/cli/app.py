@@ -106,6 +106,7 @@ def study(
     jobs: Annotated[int, typer.Option(min=1, help="Cells at a time.")] = 1,
     fresh: Annotated[bool, typer.Option("--fresh", help="Do finished cells again.")] = False,
     list_: Annotated[bool, typer.Option("--list", help="List the studies.")] = False,
+    all_: Annotated[bool, typer.Option("--all", help="Run all whose data are there.")] = False,
     json: Json = False,
 ) -> None:
     """Run one experiment of the papers: a table with the printed figures beside ours, a plot."""
@@ -113,6 +114,8 @@ def study(
 
     if list_:
         work.list_studies(as_json=json)
+    elif all_:
+        work.run_all(quick=quick, output=output, jobs=jobs, fresh=fresh, as_json=json)
     elif name not in work.names():
         found = "nothing" if name is None else repr(name)
         known = ", ".join(work.names())

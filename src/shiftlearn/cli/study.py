@@ -24,7 +24,7 @@ from shiftlearn.studies import (
     studies,
 )
 
-__all__ = ["list_studies", "names", "run"]
+__all__ = ["list_studies", "names", "run", "run_all"]
 
 
 def names() -> tuple[str, ...]:
@@ -67,6 +67,27 @@ def run(
     _print(results)
     for kind, path in written.items():
         console().print(Text.assemble((f"{kind:>9}  ", "dim"), str(path)), soft_wrap=True)
+
+
+def run_all(*, quick: bool, output: Path | None, jobs: int, fresh: bool, as_json: bool) -> None:
+    """Run every study whose data are there and write its files: all tables and plots again."""
+    import matplotlib  # noqa: F401 - better missed now than after the work
+
+    talk = console(stderr=True)
+    made: dict[str, dict[str, str] | None] = {}
+    for study in studies().values():
+        if _missing(study):
+            made[study.name] = None
+            continue
+        results = _run(study, quick, output, jobs, fresh, talk)
+        written = results.write(results_folder(output) / study.name)
+        made[study.name] = {kind: str(path) for kind, path in written.items()}
+    if as_json:
+        print_json(made)
+        return
+    for name, files in made.items():
+        state = "data missing" if files is None else next(iter(files.values()))
+        console().print(Text.assemble((f"{name}  ", "bold"), state), soft_wrap=True)
 
 
 def _facts(study: Study) -> dict[str, object]:
