@@ -9,6 +9,9 @@ import numpy as np
 import polars as pl
 import pytest
 
+# As in a terminal: a warning is a line on stderr, not an error.
+pytestmark = pytest.mark.filterwarnings("default")
+
 WORDS = [
     "fit", "predict", "select", "compare", "report", "info", "study", "demo", "--json", "--help",
     "-l", "label", "--label", "-m", "svc", "lsdaksvm", "adapt-logistic", "logistic", "oneclass",

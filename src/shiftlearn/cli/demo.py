@@ -182,7 +182,8 @@ def _labels(source: Any, Xt: Any, yt: Any) -> dict[str, Any]:
         ]))
         for n in _BUDGETS
     ]  # fmt: skip
-    as_good = next((n for n, score in zip(_BUDGETS, drawn) if score >= chosen[0]), None)
+    # Half a point is not worth counting labels for.
+    as_good = next((n for n, score in zip(_BUDGETS, drawn) if score >= chosen[0] - 0.005), None)
     return {"budgets": list(_BUDGETS), "chosen": chosen, "random": drawn,
             "first": _BUDGETS[0], "random_needs": as_good}  # fmt: skip
 
