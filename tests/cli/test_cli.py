@@ -272,3 +272,12 @@ def test_a_reader_that_stops_reading_is_no_traceback(environment, tmp_path):
 def test_bar():
     assert bar(0, 4) == "    " and bar(1, 4) == "████" and bar(0.5, 4) == "██  "
     assert bar(1 / 32, 4) == "▏   " and bar(2, 4) == "████" and bar(-1, 4) == "    "
+
+
+def test_all_studies_at_once(shiftlearn_cli, tmp_path):
+    only = 'base._REGISTRY = {"ground-floor": base._REGISTRY["ground-floor"]}\nfrom shiftlearn.cli'
+    code = fake().replace("from shiftlearn.cli", only)
+    result = shiftlearn_cli("study", "--all", "--quick", "-o", "out", "--json", code=code)
+    assert result.returncode == 0, result.stderr
+    assert json.loads(result.stdout)["ground-floor"]["json"].endswith("quick.json")
+    assert (tmp_path / "out" / "ground-floor" / "quick.md").is_file()
