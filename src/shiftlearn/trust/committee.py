@@ -15,7 +15,7 @@ confusion       a source model that confuses the classes cannot say which propor
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -30,9 +30,12 @@ from shiftlearn.domains import DomainClassifierMixin, warn_no_target
 from shiftlearn.machines.base import all_or_nothing
 from shiftlearn.parameters import check_number
 from shiftlearn.resources import n_threads
+from shiftlearn.statistics import Stream, by_blocks, is_stream
+from shiftlearn.statistics.streamed import StreamedMethods
 from shiftlearn.trust.members import Front, Member, fit_view, fresh, unseen_probabilities
 from shiftlearn.trust.proportions import Proportions, find_proportions
 from shiftlearn.trust.seen import SHIFT_LEVEL, shift_p_value
+from shiftlearn.trust.streamed_members import StreamedMembers, check_streamable, open_members
 from shiftlearn.views import CoralMapper, DomainStandardizer, MongeMapper
 from shiftlearn.views.rows import BothRows, both_rows, numeric_rows
 
@@ -45,7 +48,7 @@ _SOURCE_WEIGHT = 0.5
 _LEAST_FACTOR = 1e-3
 
 
-class ShiftCommittee(DomainClassifierMixin, BaseEstimator):
+class ShiftCommittee(StreamedMethods, DomainClassifierMixin, BaseEstimator):
     """Average the probabilities of the source model and of models on views of both domains.
 
         P(y | x) = Σ_m w_m P_m(y | T_m(x)) / Σ_m w_m,
@@ -87,6 +90,9 @@ class ShiftCommittee(DomainClassifierMixin, BaseEstimator):
         p-value of the two-sample test; NaN where a domain has a single row.
     verdict_ : str
         What was found, in words.
+    sampled_rows_ : dict
+        After a fit from :class:`Blocks` or Dask collections, for each domain the rows drawn for the
+        test and the proportions, and all there are.
 
     See Also
     --------
@@ -158,6 +164,19 @@ class ShiftCommittee(DomainClassifierMixin, BaseEstimator):
                 self._adopt(rows, check_random_state(self.random_state).randint(2**31 - 1))
         return self
 
+    def _fit_stream(self, stream: Stream) -> None:
+        """All members from passes; test, proportions and the SVD from a sample of the rows."""
+        self._check()
+        model = check_streamable(self.estimator, self._views(sparse_rows=False))
+        streamed = open_members(self, stream, model)
+        rows = streamed.sample
+        self.classes_ = rows.classes
+        if rows.target.shape[0] == 0:
+            warn_no_target("ShiftCommittee", "the source model alone")
+            self._adopt_source(rows, streamed)
+        else:
+            self._adopt(rows, check_random_state(self.random_state).randint(2**31 - 1), streamed)
+
     def predict_proba(
         self, X: Any, *, sample_domain: ArrayLike | None = None, allow_source: bool = True
     ) -> Floats:
@@ -205,6 +224,9 @@ class ShiftCommittee(DomainClassifierMixin, BaseEstimator):
             In [0, 1].
         """
         check_is_fitted(self, "members_")
+        if is_stream(X):
+            agreed: Floats = by_blocks(self.agreement, X)
+            return agreed
         X = numeric_rows(self, X, reset=False)
         said = np.array([member.predict_proba(X) for _, member in self.members_])
         apart = np.abs(said - said.mean(axis=0)).sum(axis=2) / 2
@@ -235,37 +257,51 @@ class ShiftCommittee(DomainClassifierMixin, BaseEstimator):
             )
         return [tuple(pair) for pair in self.views]
 
-    def _adopt_source(self, rows: BothRows) -> None:
-        self.members_: list[tuple[str, Member]] = fit_view(
-            "source", None, None, rows, np.ones(rows.source.n_classes), self.estimator, 0, _SHARE
+    def _adopt_source(self, rows: BothRows, streamed: StreamedMembers | None = None) -> None:
+        nothing = np.ones(rows.source.n_classes)
+        self.members_: list[tuple[str, Member]] = self._fits(rows, streamed, None, nothing, 0)(
+            "source", None
         )
         self.weights_ = np.ones(1)
         self.proportions_: Proportions | None = None
         self.shift_p_value_ = float("nan")
         self.verdict_ = "There are no target rows: this is the source model."
 
-    def _adopt(self, rows: BothRows, seed: int) -> None:
+    def _adopt(self, rows: BothRows, seed: int, streamed: StreamedMembers | None = None) -> None:
+        """From all rows, or from a sample of them and the stream that they were drawn from."""
         front = Front.of(rows, seed)
         dense = [front(rows.source.X), front(rows.target)]
         self.shift_p_value_ = shift_p_value(dense[0], dense[1], seed)
         rounds = _ROUNDS if self.self_training else 0
         nothing = np.ones(rows.source.n_classes)
-        first = fit_view("source", None, None, rows, nothing, self.estimator, rounds, _SHARE)
+        first = self._fits(rows, streamed, None, nothing, rounds)("source", None)
         self.proportions_ = self._proportions(rows, dense, first[0][1], seed)
         factors = nothing
         if self.proportions_ is not None:
             ratio = self.proportions_.target / self.proportions_.source
             factors = np.maximum(ratio, _LEAST_FACTOR)
         views = self._views(sparse_rows=sparse.issparse(rows.target))
-        fits = Parallel(n_jobs=min(n_threads(self.n_jobs), len(views) or 1), prefer="threads")(
-            delayed(fit_view)(
-                name, view, front, rows, factors, self.estimator, rounds, _SHARE
-            )
-            for name, view in views
-        )  # fmt: skip
+        fit = self._fits(rows, streamed, front, factors, rounds)
+        jobs = 1 if streamed is not None else min(n_threads(self.n_jobs), len(views) or 1)
+        fits = Parallel(n_jobs=jobs, prefer="threads")(delayed(fit)(*pair) for pair in views)
         last = [first[-1]] if len(first) > 1 else []
         self.members_ = [first[0], *last, *(found[-1] for found in fits)]
         self._weigh()
+
+    def _fits(
+        self,
+        rows: BothRows,
+        streamed: StreamedMembers | None,
+        front: Front | None,
+        factors: Floats,
+        rounds: int,
+    ) -> Callable[[str, Any], list[tuple[str, Member]]]:
+        """What fits the members on a view (name, transformer)."""
+        if streamed is not None:
+            return lambda name, view: streamed.fit_view(name, view, front, factors, rounds, _SHARE)
+        return lambda name, view: fit_view(
+            name, view, front, rows, factors, self.estimator, rounds, _SHARE
+        )
 
     def _proportions(
         self, rows: BothRows, dense: list[Any], source_model: Member, seed: int
