@@ -70,6 +70,8 @@ class Decomposition:
         self.dtype = np.float32 if options.tol >= 1e-5 else np.float64
         self.steps, self.violation, self.indefinite = 0, math.inf, False
         self.history: list[tuple[int, float, float]] = []
+        self._objective, self._least = 0.0, -math.inf  # at u, and a proved bound from below
+        self._active: NDArray[np.intp] | None = None  # None: all variables
         self._first_violation = 0.0
         self._stopped = False
 
@@ -111,6 +113,7 @@ class Decomposition:
             self._inner(matrix, u, g, *bounds, starts, self.options.tol)
             self.u[order], self.g[order] = u, g
         self.g = matrix_product(matrix, self.u, order) + problem.linear
+        self._objective = 0.5 * dot(self.u, self.g + problem.linear)
         self._measure(self.u, self.g, problem.lower, problem.upper, problem.groups)
         self._report()
 
@@ -132,13 +135,13 @@ class Decomposition:
 
     def _activate_all(self, fresh: bool) -> None:
         p = self.problem
-        self._active: NDArray[np.intp] | None = None
-        self._operator = p.operator
+        self._active, self._operator = None, p.operator
         self._u, self._g = self.u, self.g
         self._low, self._high, self._groups = p.lower, p.upper, p.groups
         if not fresh:
             rows = np.flatnonzero(self.u)
             self._g += p.operator.product(rows, self.u[rows], self.dtype)
+        self._objective = 0.5 * dot(self.u, self.g + p.linear)
 
     def _set_aside(self, keep: NDArray[np.bool_]) -> None:
         """Go on with the variables of ``keep`` alone."""
@@ -195,6 +198,8 @@ class Decomposition:
         aim = max(0.03 * self.violation, 0.5 * self.options.tol)
         self._inner(matrix, u, g, self._low[chosen], self._high[chosen], starts, aim)
         moved = np.flatnonzero(u != before)
+        # The gradient of variables that are set aside is old, so the objective is carried along.
+        self._objective += 0.5 * dot(u - before, self._g[chosen] + g)
         self._u[chosen] = u
         if len(chosen) == len(self._u):  # nobody else has a gradient to bring up to date
             self._g[chosen] = g
@@ -259,19 +264,25 @@ class Decomposition:
         return self._stopped or self.steps >= self.options.max_iter
 
     def _report(self) -> None:
-        objective = 0.5 * dot(self.u, self.g + self.problem.linear)
-        self.history.append((self.steps, objective, self.violation))
+        self.history.append((self.steps, self._objective, self.violation))
         self._first_violation = max(self._first_violation, self.violation)
         log.debug("step %d: violation %.3g", self.steps, self.violation)
         if self.options.callback is not None:
-            self._stopped |= bool(self.options.callback(self._event(objective)))
+            self._stopped |= bool(self.options.callback(self._event()))
 
-    def _event(self, objective: float) -> Event:
+    def _event(self) -> Event:
         span = math.log(max(self._first_violation, self.options.tol) / self.options.tol)
         left = math.log(max(self.violation, self.options.tol) / self.options.tol)
+        fraction = 1.0 if span == 0 else 1 - left / span
+        return Event("solve", fraction, self._objective, self._proved_gap())
+
+    def _proved_gap(self) -> float:
+        """The distance to the best bound that was proved while all variables were active."""
         p = self.problem
-        gap = best_gap(self.u, self.g, p.lower, p.upper, p.groups, len(p.totals))
-        return Event("solve", 1.0 if span == 0 else 1 - left / span, objective, gap)
+        if self._active is None:
+            gap = best_gap(self.u, self.g, p.lower, p.upper, p.groups, len(p.totals))
+            self._least = max(self._least, self._objective - gap)
+        return math.nan if self.indefinite else self._objective - self._least
 
 
 def matrix_product(matrix: Any, u: Floats, order: Any) -> Floats:
