@@ -1,11 +1,14 @@
 """The solver of the one quadratic program against an interior point on the dense matrix."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 from oracles.qp import plain, solve_plain
 from shiftlearn.errors import InfeasibleError
 from shiftlearn.kernels import MatrixOperator as Dense
+from shiftlearn.solvers import decomposition
 from shiftlearn.solvers.qp import Problem, solve
 
 TOL = 1e-7
@@ -150,6 +153,48 @@ def test_infeasible_groups_are_named():
         solve(problem)
 
 
+@pytest.mark.parametrize(("total", "cost"), [(3.0, 1.5), (-3.0, 3.0)])
+def test_smallest_admissible_cost_counts_the_side_that_can_move(total, cost):
+    signs, groups = np.array([1.0, 1.0, -1.0]), np.zeros(3, np.intp)
+
+    def of(upper):
+        matrix, uppers = Dense(np.eye(3)), np.full(3, upper)
+        return Problem(matrix, np.zeros(3), uppers, signs, groups, np.array([total]))
+
+    with pytest.raises(InfeasibleError, match=f"smallest admissible cost is {cost:g} for each"):
+        solve(of(0.99 * cost))
+    np.testing.assert_allclose(signs @ solve(of(cost)).alpha, total)
+
+
+def test_sum_that_no_cost_can_reach():
+    nobody = Problem(
+        Dense(np.eye(2)), np.zeros(2), np.ones(2), groups=np.zeros(2, np.intp),
+        totals=np.array([-1.0]),
+    )  # fmt: skip
+    with pytest.raises(InfeasibleError, match="no cost is large enough"):
+        solve(nobody)
+
+
+@pytest.mark.parametrize(
+    ("part", "message"),
+    [
+        ({"signs": np.array([1.0, 2.0])}, "signs must be"),
+        ({"signs": np.ones(3)}, "signs must have shape"),
+        ({"groups": np.array([0, 1])}, "groups must be"),
+        ({"groups": np.zeros(3, np.intp)}, "groups must have shape"),
+        ({"totals": np.array([np.nan])}, "totals must be finite"),
+        ({"upper": np.array([1.0, -1.0])}, "upper must be non-negative"),
+        ({"linear": np.array([1.0, np.nan])}, "linear must be finite"),
+    ],
+)
+def test_wrong_problems_are_refused_by_name(part, message):
+    right = Problem(
+        Dense(np.eye(2)), np.zeros(2), np.ones(2), groups=np.zeros(2, np.intp), totals=np.ones(1)
+    )
+    with pytest.raises(ValueError, match=message):
+        solve(replace(right, **part))
+
+
 def test_indefinite_problem_ends_feasible_without_a_bound():
     rng = np.random.default_rng(0)
     K = rng.normal(size=(30, 30))
@@ -169,6 +214,51 @@ def test_callback_stops_with_a_certified_answer():
     solution = solve(problem, tol=1e-9, callback=lambda event: seen.append(event) or True)
     assert len(seen) <= 2
     assert plain(problem).infeasibility(solution.alpha) <= 1e-9
+
+
+@pytest.fixture
+def small_sets(monkeypatch):
+    """Working sets of half of the variables: every step of the decomposition on small data."""
+    monkeypatch.setattr(decomposition, "WHOLE", 0)
+    monkeypatch.setattr(
+        decomposition.Decomposition, "_size", lambda self, n_free: max(8, len(self._u) // 2)
+    )
+
+
+@pytest.mark.parametrize("chunk", range(3))
+def test_random_problems_a_working_set_at_a_time(chunk, small_sets):
+    for seed in range(5000 + 25 * chunk, 5025 + 25 * chunk):
+        check(random_problem(seed, largest=80))
+
+
+def two_classes(n=900):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(n, 5))
+    signs = np.where(X[:, 0] + 0.5 * rng.normal(size=n) > 0, 1.0, -1.0)
+    K = np.exp(-0.2 * ((X[:, None] - X) ** 2).sum(2))
+    groups = np.zeros(n, dtype=np.intp)
+    return Problem(Dense(K), -np.ones(n), np.full(n, 3.0), signs, groups, np.zeros(1))
+
+
+def test_progress_is_true_while_variables_are_set_aside(small_sets, monkeypatch):
+    aside, seen = [], []
+    set_aside = decomposition.Decomposition._set_aside
+    monkeypatch.setattr(
+        decomposition.Decomposition,
+        "_set_aside",
+        lambda self, keep: aside.append(len(seen)) or set_aside(self, keep),
+    )
+    certificate = solve(two_classes(), tol=1e-7, callback=seen.append).certificate
+    assert len(aside) >= 2 and aside[1] < len(seen) - 1
+    least = certificate.objective - certificate.gap
+    objectives = np.array([event.objective for event in seen])
+    assert (np.diff(objectives) <= 1e-6).all()
+    np.testing.assert_array_equal(
+        objectives, [objective for _, objective, _ in certificate.history]
+    )
+    for event in seen:
+        assert least - 1e-6 <= event.objective
+        assert event.objective - event.gap <= certificate.objective + 1e-6
 
 
 def test_same_call_same_bytes():

@@ -139,6 +139,7 @@ def _to_box(problem: Problem) -> BoxProblem:
         raise ValueError(f"upper must be non-negative, found {upper.min():g}.")
     totals = np.zeros(0) if problem.totals is None else np.asarray(problem.totals, dtype=np.float64)
     groups = problem.groups
+    _check_parts(n, s, groups, totals)
     if groups is not None and len(totals) == 1 and not groups.any():
         groups = None  # one group of all
     zeros, operator = np.zeros(n), complete(problem.operator)
@@ -147,8 +148,23 @@ def _to_box(problem: Problem) -> BoxProblem:
     else:
         low, high = np.where(s > 0, zeros, -upper), np.where(s > 0, upper, zeros)
         box = BoxProblem(operator, s * linear, low, high, groups, totals)
-    _check_feasible(box)
+    _check_feasible(box, s)
     return box
+
+
+def _check_parts(n: int, signs: Floats | None, groups: Ints | None, totals: Floats) -> None:
+    if not np.isfinite(totals).all():
+        raise ValueError("totals must be finite.")
+    for name, values in (("signs", signs), ("groups", groups)):
+        if values is not None and values.shape != (n,):
+            raise ValueError(f"{name} must have shape ({n},), got {values.shape}.")
+    if signs is not None and not (np.abs(signs) == 1).all():
+        raise ValueError("signs must be +1 or -1.")
+    if groups is not None and n and not (groups.min() >= -1 and groups.max() < len(totals)):
+        raise ValueError(
+            f"groups must be -1 (none) or the number of one of {len(totals)} totals, found "
+            f"{groups.min()} to {groups.max()}."
+        )
 
 
 def _vector(name: str, values: Floats, n: int) -> Floats:
@@ -160,7 +176,7 @@ def _vector(name: str, values: Floats, n: int) -> Floats:
     return values
 
 
-def _check_feasible(box: BoxProblem) -> None:
+def _check_feasible(box: BoxProblem, signs: Floats | None) -> None:
     for g, total in enumerate(box.totals):
         members = box.members(g)
         low, high = box.lower[members].sum(), box.upper[members].sum()
@@ -168,10 +184,17 @@ def _check_feasible(box: BoxProblem) -> None:
         if low - slack <= total <= high + slack:
             continue
         count = len(box.lower[members])
+        s = np.ones(count) if signs is None else signs[members]
+        movable = np.count_nonzero(s * total > 0)
+        remedy = (
+            f"the smallest admissible cost is {abs(total) / movable:g} for each of the {movable} "
+            "that move that way"
+            if movable
+            else "no cost is large enough, for none of them moves that way"
+        )
         raise InfeasibleError(
             f"group {g}: its {count} variables can only sum to between {low:g} and {high:g}, but "
-            f"{total:g} is needed; the smallest admissible cost is "
-            f"{abs(total) / max(1, count):g} for each of them."
+            f"{total:g} is needed; {remedy}."
         )
 
 
