@@ -10,6 +10,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import assert_all_finite
 
+from shiftlearn.domains.checks import refuse_device_arrays
+
 __all__ = ["check_number", "check_weights"]
 
 Floats = NDArray[np.float64]
@@ -35,6 +37,7 @@ def check_weights(sample_weight: ArrayLike | None, n: int, name: str = "sample_w
     """Weights as float64, one for each of n rows: finite, none negative, not all zero."""
     if sample_weight is None:
         return np.ones(n)
+    refuse_device_arrays(sample_weight, name)
     weights = np.asarray(sample_weight, dtype=np.float64)
     if weights.ndim == 0:
         weights = np.full(n, float(weights))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numbers
 import os
 import threading
 import time
@@ -54,16 +55,19 @@ def serial_blas() -> Iterator[None]:
                 _blas_restore.restore_original_limits()
 
 
-def n_threads(n_jobs: int | None) -> int:
+def n_threads(n_jobs: Any) -> int:
     """Threads for ``n_jobs``: None means all CPUs of this process, one inside a worker.
 
     Negative numbers count from the end as in joblib (-1: all CPUs, -2: all but one).
     """
     if n_jobs is None:
         return 1 if _inside_worker() else _cpus()
-    if n_jobs == 0:
+    if not issubclass(type(n_jobs), numbers.Integral) or type(n_jobs) is bool:
+        raise ValueError(f"n_jobs must be None or a whole number, got {n_jobs!r}.")
+    count = int(n_jobs)
+    if count == 0:
         raise ValueError("n_jobs must not be 0; use 1 for serial work or None for all CPUs.")
-    return n_jobs if n_jobs > 0 else max(1, _cpus() + 1 + n_jobs)
+    return count if count > 0 else max(1, _cpus() + 1 + count)
 
 
 def memory_budget(memory_limit: int | float | str) -> int:

@@ -153,6 +153,10 @@ def test_a_fractional_degree_and_the_zeroth():
     np.testing.assert_allclose(half.block(X, X, np.float64), (X @ X.T + 1) ** 1.5)
     np.testing.assert_array_equal(Kernel("poly", degree=0).block(X, X), np.ones((7, 7)))
     assert not half.positive and Kernel("poly", degree=2).positive
+    with pytest.raises(ValueError, match=r"degree=1.5 is not whole.*falls to -"):
+        half.block(X, -10 * X)
+    with pytest.raises(ValueError, match=r"degree=0.5 is not whole"):
+        Kernel("poly", degree=0.5, coef0=-1e3).diagonal(X)
 
 
 def test_callable_kernels_are_checked():
@@ -161,6 +165,10 @@ def test_callable_kernels_are_checked():
         resolve_kernel(lambda A, B: np.ones((7, 3))).block(X, X)
     with pytest.raises(ValueError, match="NaN or infinity"):
         resolve_kernel(lambda A, B: np.full((7, 7), np.nan)).block(X, X)
+    with pytest.raises(ValueError, match=r"shape \(2, 2\) for 1 and 1 rows"):
+        resolve_kernel(lambda A, B: np.ones((2, 2))).diagonal(X)
+    with pytest.raises(ValueError, match="NaN or infinity"):
+        resolve_kernel(lambda A, B: A @ B.T * np.nan).diagonal(X)
 
 
 def test_precomputed_has_no_rows():

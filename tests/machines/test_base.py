@@ -112,6 +112,9 @@ def test_device_arrays_are_refused_with_the_remedy(home):
     tensor = type("Tensor", (), {"__module__": home, "shape": (4, 2)})()
     with pytest.raises(TypeError, match=f"X is a {home} array.*pass X."):
         check_rows(Probe(), tensor)
+    for name in ("sample_weight", "sample_domain"):
+        with pytest.raises(TypeError, match=f"{name} is a {home} array.*pass {name}."):
+            Probe().fit(X, [0, 1, 0, 1], **{name: tensor})
 
 
 @pytest.mark.parametrize(

@@ -374,12 +374,24 @@ def test_unfitted_has_no_fitted_attributes():
         ({"class_weight": {7: 1.0}}, "not among the classes"),
         ({"memory_limit": -5}, "memory_limit must be"),
         ({"n_jobs": 0}, "n_jobs must not be 0"),
+        ({"n_jobs": "all"}, "n_jobs must be None or a whole number"),
+        ({"n_jobs": 1.5}, "n_jobs must be None or a whole number"),
+        ({"kernel": ["rbf"]}, "kernel must be one of"),
+        ({"degree": "3", "kernel": "poly"}, "degree must be"),
+        ({"coef0": np.nan, "kernel": "sigmoid"}, "coef0 must be"),
+        ({"degree": 2.5, "kernel": "poly"}, "degree=2.5 is not whole"),
     ],
 )
 def test_bad_parameters_are_named(parameters, message):
     X, y = binary(50)
     with pytest.raises(ValueError, match=message):
         SVC(**parameters).fit(X, y)
+
+
+def test_callback_that_cannot_be_called_is_named():
+    X, y = binary(50)
+    with pytest.raises(TypeError, match="callback must be None or callable, got 3"):
+        SVC(callback=3).fit(X, y)
 
 
 def test_bad_kernel_matrices_are_named():

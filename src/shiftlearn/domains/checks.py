@@ -38,6 +38,7 @@ def check_sample_domain(
     >>> check_sample_domain([0, 0, -2], 3)
     array([ 0,  0, -2])
     """
+    refuse_device_arrays(sample_domain, name)
     array = np.asarray(sample_domain)
     if array.ndim == 0:
         array = np.broadcast_to(array, (n_rows,))

@@ -81,7 +81,7 @@ class Kernel:
         if self.name == "callable":
             return np.array(
                 [
-                    float(np.squeeze(self._call(X[i : i + 1], X[i : i + 1])))
+                    float(self._called_block(X[i : i + 1], X[i : i + 1])[0, 0])
                     for i in range(X.shape[0])
                 ]
             )
@@ -183,9 +183,13 @@ class Kernel:
     def _plain_block(self, A: Any, B: Any, dtype: Any, n_jobs: int | None) -> NDArray[np.floating]:
         if self.name == "poly":  # a fractional degree
             inner = Kernel("linear").block(A, B, dtype, n_jobs)
-            return np.asarray((self.gamma * inner + self.coef0) ** self.degree, dtype=dtype)
+            return np.asarray(self._power(self.gamma * inner + self.coef0), dtype=dtype)
         if self.name == "precomputed":
             raise ValueError('kernel="precomputed" has no blocks between rows; use operator().')
+        return self._called_block(A, B).astype(dtype, copy=False)
+
+    def _called_block(self, A: Any, B: Any) -> NDArray[np.floating]:
+        """What the user's function returns for two sets of rows, checked."""
         values: NDArray[np.floating] = np.asarray(self._call(A, B))
         if values.shape != (A.shape[0], B.shape[0]):
             raise ValueError(
@@ -194,7 +198,7 @@ class Kernel:
             )
         if not np.isfinite(values).all():
             raise ValueError("the kernel function returned NaN or infinity.")
-        return values.astype(dtype, copy=False)
+        return values
 
     def _call(self, A: Any, B: Any) -> ArrayLike:
         assert self.function is not None
@@ -204,7 +208,17 @@ class Kernel:
         if self.name == "linear":
             return s
         t = self.gamma * s + self.coef0
-        return np.asarray(t**self.degree if self.name == "poly" else np.tanh(t))
+        return self._power(t) if self.name == "poly" else np.asarray(np.tanh(t))
+
+    def _power(self, t: NDArray[Any]) -> NDArray[Any]:
+        """``t`` to the degree, which is a real number where the degree is whole or t >= 0."""
+        if not float(self.degree).is_integer() and t.size and t.min() < 0:
+            raise ValueError(
+                f"degree={self.degree!r} is not whole, so gamma * <x, z> + coef0 must not be "
+                f"negative for any two rows, but it falls to {t.min():.3g}; use a whole degree or "
+                "raise coef0."
+            )
+        return np.asarray(t**self.degree)
 
     def _laplacian_gradient(self, weights: Array, Z: Any, X: Any) -> NDArray[np.float64]:
         points, rows = dense(X), dense(Z)

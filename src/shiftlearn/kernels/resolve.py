@@ -24,14 +24,20 @@ def resolve_kernel(
         return Kernel("callable", function=kernel)
     if kernel == "precomputed":
         return Kernel("precomputed")
-    if kernel not in CODES:
+    if not isinstance(kernel, str) or kernel not in CODES:
         names = ", ".join(repr(name) for name in [*CODES, "precomputed"])
         raise ValueError(f"kernel must be one of {names} or a callable, got {kernel!r}.")
     if kernel == "linear":
         return Kernel("linear")
-    if kernel == "poly" and not degree >= 0:
+    if kernel == "poly" and not (_finite(degree) and degree >= 0):
         raise ValueError(f"degree must be non-negative, got {degree!r}.")
+    if kernel in ("poly", "sigmoid") and not _finite(coef0):
+        raise ValueError(f"coef0 must be a finite number, got {coef0!r}.")
     return Kernel(kernel, gamma=_resolve_gamma(gamma, X), degree=degree, coef0=float(coef0))
+
+
+def _finite(value: Any) -> bool:
+    return isinstance(value, int | float | np.number) and bool(np.isfinite(value))
 
 
 def _resolve_gamma(gamma: Any, X: Any) -> float:
@@ -42,7 +48,7 @@ def _resolve_gamma(gamma: Any, X: Any) -> float:
             raise ValueError(f'gamma must be "scale", "auto" or a number, got {gamma!r}.')
         variance = _variance(X)
         return float(1.0 / (X.shape[1] * variance)) if variance > 0 else 1.0
-    if not (isinstance(gamma, int | float | np.number) and gamma >= 0 and np.isfinite(gamma)):
+    if not (_finite(gamma) and gamma >= 0):
         raise ValueError(f'gamma must be "scale", "auto" or a non-negative number, got {gamma!r}.')
     return float(gamma)
 

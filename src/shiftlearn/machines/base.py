@@ -247,6 +247,8 @@ def all_or_nothing(estimator: BaseEstimator) -> Iterator[None]:
 
 def progress(callback: Callback | None, verbose: int, name: str) -> Callback | None:
     """The callback of a solver: logs events where ``verbose`` and asks the user's callback."""
+    if callback is not None and not callable(callback):
+        raise TypeError(f"callback must be None or callable, got {callback!r}.")
     if not verbose:
         return callback
     if not logger.isEnabledFor(logging.INFO):
