@@ -21,7 +21,15 @@ from shiftlearn.domains.resolve import DEFAULT_TARGET
 from shiftlearn.errors import InfeasibleError
 from shiftlearn.oneclass.checks import is_real
 
-__all__ = ["Tasks", "check_feasible", "find_tasks", "penalties", "row_costs", "task_costs"]
+__all__ = [
+    "Tasks",
+    "check_feasible",
+    "check_sums",
+    "find_tasks",
+    "penalties",
+    "row_costs",
+    "task_costs",
+]
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.intp]
@@ -151,12 +159,16 @@ def row_costs(costs: Floats, weights: Floats, tasks: Tasks) -> Floats:
 def check_feasible(costs: Floats, per_row: Floats, tasks: Tasks) -> None:
     """Raise where Σ_i C_ti < 1: the dual has no point and the primal no bound."""
     sums = np.bincount(tasks.of_row, weights=per_row, minlength=tasks.count)
+    check_sums(costs, sums, tasks.sizes(), tasks)
+
+
+def check_sums(costs: Floats, sums: Any, sizes: Any, tasks: Tasks) -> None:
+    """The same from Σ_i C_ti and n_t."""
     for task in np.flatnonzero(sums < 1 - 1e-9):
-        rows = tasks.sizes()[task]
         raise InfeasibleError(
             f"C of the {tasks.name(int(task))} is {costs[task]:g}, which is too small for its "
-            f"{rows} rows: C times the sum of its weights must be at least 1, so the smallest "
-            f"admissible C is {costs[task] / sums[task]:.6g}."
+            f"{sizes[task]} rows: C times the sum of its weights must be at least 1, so the "
+            f"smallest admissible C is {costs[task] / sums[task]:.6g}."
         )
 
 

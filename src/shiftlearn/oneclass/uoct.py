@@ -18,6 +18,7 @@ from __future__ import annotations
 import math
 import warnings
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -51,6 +52,7 @@ from shiftlearn.oneclass.mapped_rows import Mapped
 from shiftlearn.oneclass.offsets import LEAST_SHARE, left_out_scores, optimal_offsets
 from shiftlearn.oneclass.rows import Frame, Points, UncertainRows
 from shiftlearn.oneclass.span import Span
+from shiftlearn.oneclass.streaming import check_streamable, open_tasks, report_of
 from shiftlearn.oneclass.tasks import (
     Tasks,
     check_feasible,
@@ -60,6 +62,7 @@ from shiftlearn.oneclass.tasks import (
     task_costs,
 )
 from shiftlearn.resources import memory_budget
+from shiftlearn.statistics import Stream
 
 __all__ = ["UncertainOneClassTransferSVM"]
 
@@ -282,6 +285,25 @@ class UncertainOneClassTransferSVM(OutlierMixin, Machine):
             self._adopt(alternate(rows, program, rules, settings), program)
         self._warn()
         return self
+
+    def _fit_stream(self, stream: Stream) -> None:
+        """TLOC-SVM from blocks, in explicit features: smoothed and certified; no rows are kept."""
+        self._check_rules()
+        tol = check_streamable(self)
+        found = open_tasks(self, stream)
+        weights, offsets, proof = found.solve(tol, report_of(self))
+        self.certificate_ = replace(proof, objective=-proof.objective)
+        self.objective_history_: tuple[float, ...] = (self.certificate_.objective,)
+        self.tasks_, self._tasks = found.tasks.labels, found.tasks
+        self.offsets_, self.offset_ = offsets, float(offsets[-1])
+        self.offset_intervals_ = np.column_stack([offsets, offsets])
+        self.costs_, self.reg_ = found.costs, found.penalties
+        self.support_, self.support_vectors_ = np.empty(0, dtype=np.intp), None
+        self.n_support_ = np.zeros(found.tasks.count, dtype=np.intp)
+        self.dual_coef_ = np.empty((1, 0))
+        self._scores = LinearScores(weights, np.zeros(len(weights)), found.features)
+        self.n_rounds_, self.n_iter_ = 1, max(1, self.certificate_.n_iter)
+        warn_unless_converged(self.certificate_, type(self).__name__, self.tol)
 
     def score_samples(
         self, X: Any, *, sample_domain: ArrayLike | None = None, allow_source: bool = True

@@ -197,7 +197,10 @@ class _Search:
                 return problem.objective.majorant(block, point.parameters)
 
         total = map_reduce(part, problem.blocks, _plus, self.n_jobs)
-        return None if total is None else total + np.diag(problem.penalty)
+        if total is None:
+            return None
+        metric = 0.0 if problem.metric is None else problem.metric
+        return np.asarray(total + np.diag(problem.penalty) + metric)
 
     def _backtrack(
         self, point: _Point, direction: Floats, slope: float

@@ -33,7 +33,7 @@ from shiftlearn.solvers import newton
 from shiftlearn.solvers.smooth import Objective, Partial
 from shiftlearn.statistics import map_reduce
 
-__all__ = ["HingeProblem", "HingeSolution", "SmoothHinge", "solve_hinge"]
+__all__ = ["HingeProblem", "HingeSolution", "SmoothHinge", "solve_hinge", "solve_widths"]
 
 Floats = NDArray[np.float64]
 
@@ -144,32 +144,59 @@ def solve_hinge(
     (array([1.]), True)
     """
     intercept = problem.pull is not None
-    parameters = np.zeros(problem.n_columns + intercept) if start is None else start
     bound = _Bound(problem, n_jobs)
-    width, steps, history = problem.width, 0, []
+
+    def at_width(width: float) -> newton.Problem:
+        return _smooth(problem, SmoothHinge(width, problem.margin, intercept))
+
+    parameters, certificate = solve_widths(
+        at_width, bound.at, np.zeros(problem.n_columns + intercept) if start is None else start,
+        problem.width, tol=tol, max_iter=max_iter, n_jobs=n_jobs, callback=callback,
+    )  # fmt: skip
+    weights = parameters[:-1] if intercept else parameters
+    return HingeSolution(weights, float(parameters[-1]) if intercept else 0.0, certificate)
+
+
+def solve_widths(
+    at_width: Callable[[float], newton.Problem],
+    bound: Callable[[Any, Floats], tuple[float, float]],
+    start: Floats,
+    width: float,
+    *,
+    tol: float,
+    max_iter: int,
+    precision: float = 1e-2,
+    n_jobs: int | None = None,
+    callback: Callable[[Event], bool | None] | None = None,
+) -> tuple[Floats, Certificate]:
+    """Smaller and smaller h until the gap is proved small; the point of the smallest gap.
+
+    ``at_width`` gives the smoothed problem of an h, ``bound`` P and the gap at a point (of its
+    objective and parameters), ``precision`` times ``tol`` the tolerance of the Newton steps.
+    """
+    first, parameters, steps, history = width, start, 0, []
     best: tuple[float, float, Floats] | None = None
     for _ in range(_LEVELS):
-        objective = SmoothHinge(width, problem.margin, intercept)
+        problem = at_width(width)
         answer = newton.solve(
-            _smooth(problem, objective), tol=1e-2 * tol, max_iter=max_iter - steps,
-            start=parameters, n_jobs=n_jobs,
+            problem, tol=precision * tol, max_iter=max_iter - steps, start=parameters,
+            n_jobs=n_jobs,
         )  # fmt: skip
         parameters, steps = answer.parameters, steps + answer.certificate.n_iter
-        value, gap = bound.at(objective, parameters)
+        value, gap = bound(problem.objective, parameters)
         history.append((steps, gap - value, gap))
         if best is None or gap < best[1]:
             best = value, gap, parameters
         done = gap <= tol * max(abs(value), 1e-12)
-        stopped = callback is not None and callback(_event(width, problem, value, gap))
+        stopped = callback is not None and callback(_event(width, first, value, gap))
         if done or stopped or steps >= max_iter:
             break
         width *= _SHRINK
     assert best is not None
     value, gap, parameters = best
     relative = gap / max(abs(value), 1e-12)
-    certificate = Certificate(gap - value, gap, relative, relative <= tol, steps, tuple(history))
-    weights = parameters[:-1] if intercept else parameters
-    return HingeSolution(weights, float(parameters[-1]) if intercept else 0.0, certificate)
+    done = relative <= tol
+    return parameters, Certificate(gap - value, gap, relative, done, steps, tuple(history))
 
 
 def _smooth(problem: HingeProblem, objective: SmoothHinge) -> newton.Problem:
@@ -262,6 +289,6 @@ def _feasible(total: list[Any], pull: float | None) -> list[tuple[Floats, float]
     return points
 
 
-def _event(width: float, problem: HingeProblem, value: float, gap: float) -> Event:
-    done = math.log(problem.width / width) / (-math.log(_SHRINK) * _LEVELS)
+def _event(width: float, first: float, value: float, gap: float) -> Event:
+    done = math.log(first / width) / (-math.log(_SHRINK) * _LEVELS)
     return Event("smooth", min(1.0, done), value, gap)
