@@ -9,7 +9,7 @@ columns next to φ(x), so that k becomes k + ffᵀ.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
 import numpy as np
@@ -21,6 +21,8 @@ from shiftlearn.certificates import Certificate, Event
 from shiftlearn.kernels import Kernel, MatrixOperator, resolve_kernel
 from shiftlearn.machines.formulations import hinge, signed
 from shiftlearn.resources import memory_budget
+from shiftlearn.solvers.batch import BatchProblem, solve_batch
+from shiftlearn.solvers.decomposition import WHOLE
 from shiftlearn.solvers.operators import LowRankSum
 from shiftlearn.solvers.qp import solve
 
@@ -29,6 +31,7 @@ __all__ = ["FeatureSpace", "HingeFit", "KernelSpace", "Options", "Space", "check
 Floats = NDArray[np.float64]
 Ints = NDArray[np.intp]
 
+_OF_FEW = ("linear", "rbf", "poly")
 _SHARED_ROWS = 2000  # Gram matrices of more rows cost more to store than to compute again
 
 
@@ -143,6 +146,8 @@ class KernelSpace:
         linear: Floats | None = None,
     ) -> HingeFit:
         """Solve a two-class hinge problem on the rows."""
+        if start is None and linear is None and self._small(options):
+            return self._hinge_of_few(signs, costs, fit_intercept, options)
         solution = solve(
             hinge(
                 self.operator, signs, costs, linear=linear,
@@ -155,6 +160,36 @@ class KernelSpace:
             callback=options.callback,
         )  # fmt: skip
         return HingeFit(solution.alpha, *signed(solution, signs), solution.certificate)
+
+    def _small(self, options: Options) -> bool:
+        """Whether the compiled solver of small problems may take it, Gram matrix and all."""
+        rows = getattr(self.operator, "X", None)
+        known = self.kernel.name in _OF_FEW and self.kernel.compiled and self.kernel.positive
+        if not (known and isinstance(rows, np.ndarray)) or options.callback is not None:
+            return False
+        n = rows.shape[0]
+        return bool(n <= WHOLE and 8 * n * n <= memory_budget(options.memory_limit))
+
+    def _hinge_of_few(
+        self, signs: Floats, costs: Floats, fit_intercept: bool, options: Options
+    ) -> HingeFit:
+        """The same problem as a batch of one: most of a small fit is the Python around it."""
+        rows, n, kernel = self.operator.X, len(signs), self.kernel
+        center = kernel.center(rows)
+        problem = BatchProblem(
+            np.array([0, n]), np.arange(n), signs, np.asarray(costs, dtype=np.float64),
+            np.full(n, -1.0),
+        )  # fmt: skip
+        answer = solve_batch(
+            rows if center is None else rows - center, problem,
+            kernel=kernel.name, gamma=kernel.gamma, degree=kernel.degree, coef0=kernel.coef0,
+            fit_intercept=fit_intercept, tol=options.tol, max_iter=options.max_iter, n_jobs=1,
+        )  # fmt: skip
+        proof = answer.certificate_of(0)
+        path = ((proof.n_iter, proof.objective, proof.violation),)
+        return HingeFit(
+            answer.alpha, answer.dual_coef, float(answer.intercept[0]), replace(proof, history=path)
+        )
 
 
 @dataclass(frozen=True, slots=True)
