@@ -76,7 +76,7 @@ def support_facts(A: Any, B: Any) -> dict[str, Any]:
             "expected_share": 0.01, "limit": limit}  # fmt: skip
 
 
-def class_facts(source: Side, target: Side, Zs: Any, Zt: Any) -> dict[str, Any]:
+def class_facts(source: Side, target: Side, Zs: Any, Zt: Any, seed: int) -> dict[str, Any]:
     """What labels tell about the proportions of the classes, and what they cannot."""
     if source.labels is None:
         return {"known": "nothing", "words": "Without labels nothing is known about the classes."}
@@ -90,7 +90,7 @@ def class_facts(source: Side, target: Side, Zs: Any, Zt: Any) -> dict[str, Any]:
     few = target.labelled()
     if few.labels is not None and len(few) >= 10:
         return {**facts, **_seen_proportions(names, counts, few.labels)}
-    return {**facts, **_estimated_proportions(known, source, target, Zs, Zt)}
+    return {**facts, **_estimated_proportions(known, source, target, Zs, Zt, seed)}
 
 
 def model_facts(
@@ -177,7 +177,7 @@ def _seen_proportions(
 
 
 def _estimated_proportions(
-    known: Side, source: Side, target: Side, Zs: Any, Zt: Any
+    known: Side, source: Side, target: Side, Zs: Any, Zt: Any, seed: int
 ) -> dict[str, Any]:
     import shiftlearn
 
@@ -190,9 +190,9 @@ def _estimated_proportions(
     places = np.flatnonzero(_has_label(source))
     X, y, domain = shiftlearn.stack_domains(Zs[places], known.labels, Zt)
     try:
-        fitted = shiftlearn.PriorShiftCorrector(LogisticRegression(max_iter=1000)).fit(
-            X, y, sample_domain=domain
-        )
+        model = LogisticRegression(max_iter=1000)
+        fitted = shiftlearn.PriorShiftCorrector(model, random_state=seed)
+        fitted.fit(X, y, sample_domain=domain)
     except ValueError:
         return {"known": "nothing", "words": words}
     interval = np.asarray(fitted.target_priors_interval_, dtype=float)
