@@ -48,7 +48,8 @@ def shift_report(
     ----------
     X_source, X_target : dataframes, arrays or sparse matrices
         The rows; pandas and polars frames are matched by column name and may hold categories,
-        text, dates and gaps.
+        text, dates and gaps. :class:`Blocks` and Dask collections are walked once each, and
+        ``max_rows`` rows of each are drawn; labels come with the blocks.
     y_source, y_target : array-like, optional
         Labels as far as there are any; None or NaN elsewhere.
     model : classifier, optional
@@ -117,7 +118,7 @@ def summarize(
             raise ValueError(f"{name} must be an integer >= 20, got {value!r}.")
     start = time.perf_counter()
     rng = np.random.RandomState(random_state)
-    whole = both_sides(X_source, y_source, X_target, y_target)
+    whole = both_sides(X_source, y_source, X_target, y_target, int(max_rows))
     wide = [side.drawn(max_rows, rng) for side in whole]
     narrow = [_with_labels(side, test_rows, rng) for side in wide]
     source, target = narrow
@@ -129,7 +130,7 @@ def summarize(
         "features": feature_facts(wide[0], wide[1]),
         "weights": weight_facts(Zs, Zt),
         "support": support_facts(Zs, Zt),
-        "classes": class_facts(source, target, Zs, Zt),
+        "classes": class_facts(source, target, Zs, Zt, seed),
         "model": model_facts(model, source, target, Zs, Zt, seed),
     }
     facts["advice"] = advice(facts)
@@ -164,8 +165,8 @@ def _data(
             drawn[name] = {k: len(side) for k, side in zip(("source", "target"), sides)}
     return {
         "names": list(names),
-        "source_rows": len(source),
-        "target_rows": len(target),
+        "source_rows": source.n_all,
+        "target_rows": target.n_all,
         "columns": int(source.rows.shape[1]),
         "columns_after_encoding": int(Z.shape[1]),
         "source_labels": len(source.labelled()) if source.labels is not None else 0,

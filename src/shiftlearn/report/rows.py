@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -40,10 +40,14 @@ class Side:
         return Side(take(self.rows, known), labels, self.n_all)
 
 
-def both_sides(Xs: Any, ys: Any, Xt: Any, yt: Any) -> tuple[Side, Side]:
-    """The samples, checked: two tables of one kind with the same columns."""
+def both_sides(Xs: Any, ys: Any, Xt: Any, yt: Any, most: int) -> tuple[Side, Side]:
+    """The samples, checked: two tables of one kind with the same columns.
+
+    Of streams ``most`` rows are drawn in one pass.
+    """
     from shiftlearn.domains.stack import match_columns
 
+    (Xs, ys, n_source), (Xt, yt, n_target) = (_held(X, y, most) for X, y in ((Xs, ys), (Xt, yt)))
     Xs, Xt = _table(Xs, "X_source"), _table(Xt, "X_target")
     frames = hasattr(Xs, "columns"), hasattr(Xt, "columns")
     if frames[0] != frames[1] or (all(frames) and _library(Xs) != _library(Xt)):
@@ -55,7 +59,11 @@ def both_sides(Xs: Any, ys: Any, Xt: Any, yt: Any) -> tuple[Side, Side]:
         Xs, Xt = match_columns({"X_source": Xs, "X_target": Xt})
     elif Xs.shape[1] != Xt.shape[1]:
         raise ValueError(f"X_source has {Xs.shape[1]} columns, but X_target has {Xt.shape[1]}.")
-    return _side(Xs, ys, "source"), _side(Xt, yt, "target")
+    source, target = _side(Xs, ys, "source"), _side(Xt, yt, "target")
+    return (
+        replace(source, n_all=n_source or source.n_all),
+        replace(target, n_all=n_target or target.n_all),
+    )
 
 
 def ready(source: Side, target: Side) -> tuple[Any, Any, Any]:
@@ -73,6 +81,18 @@ def ready(source: Side, target: Side) -> tuple[Any, Any, Any]:
 def take(rows: Any, places: NDArray[np.intp]) -> Any:
     """Rows of any table."""
     return rows.iloc[places] if hasattr(rows, "iloc") else rows[places]
+
+
+def _held(X: Any, y: Any, most: int) -> tuple[Any, Any, int | None]:
+    """Rows in memory and their labels; the number of all rows where some were drawn."""
+    from shiftlearn.statistics import is_stream
+
+    if not is_stream(X):
+        return X, y, None
+    from shiftlearn.statistics.reservoir import draw_table
+
+    drawn = draw_table(X, y, most)
+    return drawn.rows, drawn.labels, drawn.n_all
 
 
 def _table(X: Any, name: str) -> Any:

@@ -18,6 +18,8 @@ from shiftlearn.statistics.stream import Block, Blocks
 
 __all__ = ["DaskBlocks", "lazily"]
 
+_APART = 1 << 40  # rows of different chunks have different places, whatever the chunks hold
+
 
 class DaskBlocks:
     """The blocks of Dask arrays or dataframes that are cut alike."""
@@ -116,7 +118,7 @@ def _block(number: int, X: Any, y: Any, domain: Any, weight: Any) -> Block | Non
         return None
     beside = tuple(None if a is None else _column(a) for a in (y, domain, weight))
     (block,) = Blocks(lambda: [(X, *beside)])
-    return block._replace(number=number)
+    return block._replace(number=number, start=number * _APART)
 
 
 def _column(array: Any) -> Any:

@@ -21,6 +21,9 @@ from sklearn.utils.validation import _num_samples, check_is_fitted
 from shiftlearn.domains import label_array, refuse_device_arrays, unlabelled
 from shiftlearn.domains.stack import match_columns
 from shiftlearn.solvers.platt import fit_platt
+from shiftlearn.statistics import is_stream
+from shiftlearn.statistics.reservoir import draw_table
+from shiftlearn.statistics.survey import SAMPLE_ROWS
 from shiftlearn.trust.expected import ESTIMATORS, Evidence
 from shiftlearn.trust.labelled import REACH, FewLabels, combine, from_labels, labels_to_halve
 from shiftlearn.trust.seen import shift_p_value
@@ -87,6 +90,9 @@ class AccuracyEstimator(BaseEstimator):
         After ``estimate``: what was found and what it is worth.
     labels_to_halve_ : int
         After ``estimate``: how many more random labels would halve the interval.
+    sampled_rows_ : dict
+        Of :class:`Blocks` and Dask collections at most 20,000 rows are drawn, in one pass: for
+        "source" and "target" the rows drawn, and all there are.
 
     See Also
     --------
@@ -109,7 +115,7 @@ class AccuracyEstimator(BaseEstimator):
         self.method = method
         self.random_state = random_state
 
-    def fit(self, classifier: Any, X_source: Any, y_source: Any) -> AccuracyEstimator:
+    def fit(self, classifier: Any, X_source: Any, y_source: Any = None) -> AccuracyEstimator:
         """Take the classifier and labelled rows that it was not trained on.
 
         Parameters
@@ -119,7 +125,7 @@ class AccuracyEstimator(BaseEstimator):
         X_source : array-like
             Rows as the classifier takes them.
         y_source : array-like
-            Their labels.
+            Their labels; those of :class:`Blocks` come with the blocks.
 
         Returns
         -------
@@ -129,6 +135,8 @@ class AccuracyEstimator(BaseEstimator):
             names = ", ".join(f'"{name}"' for name in ("auto", *ESTIMATORS))
             raise ValueError(f"method must be one of {names}; got {self.method!r}.")
         refuse_device_arrays(X_source, "X_source")
+        self.sampled_rows_: dict[str, tuple[int, int]] = {}
+        X_source, y_source = self._held("source", X_source, y_source)
         classes = np.asarray(_classes_of(classifier))
         codes = _codes(y_source, classes, _num_samples(X_source), "y_source")
         if (codes < 0).any():
@@ -161,11 +169,20 @@ class AccuracyEstimator(BaseEstimator):
         """
         check_is_fitted(self, "classifier_")
         refuse_device_arrays(X_target, "X_target")
+        X_target, y_target = self._held("target", X_target, y_target)
         X_source, X_target = _same_columns(self._X_source, X_target)
         labels = None
         if y_target is not None:
             labels = _codes(y_target, self.classes_, _num_samples(X_target), "y_target")
         return self._answer(self._look(X_source, X_target), labels)
+
+    def _held(self, name: str, X: Any, y: Any) -> tuple[Any, Any]:
+        """Rows and labels in memory: as they are, or drawn from a stream."""
+        if not is_stream(X):
+            return X, y
+        drawn = draw_table(X, y, SAMPLE_ROWS)
+        self.sampled_rows_[name] = (int(drawn.rows.shape[0]), drawn.n_all)
+        return drawn.rows, drawn.labels
 
     def _look(self, X_source: Any, X_target: Any) -> _Look:
         """What costs time, and does not depend on labels of the target."""
