@@ -25,6 +25,7 @@ class DaskBlocks:
     """The blocks of Dask arrays or dataframes that are cut alike."""
 
     def __init__(self, X: Any, y: Any = None, sample_domain: Any = None, sample_weight: Any = None):
+        _needed()
         parts = _delayed_rows(X, "X")
         beside = [
             _beside(array, len(parts), word)
@@ -60,6 +61,7 @@ class DaskBlocks:
 
 def lazily(function: Callable[[Any], Any], X: Any) -> Any:
     """``function`` of each chunk, as a lazy Dask array of as many rows."""
+    _needed()
     import dask
     import dask.array as da
 
@@ -72,6 +74,16 @@ def lazily(function: Callable[[Any], Any], X: Any) -> Any:
         for part, size in zip(parts, sizes, strict=True)
     ]
     return da.concatenate(pieces, allow_unknown_chunksizes=True)
+
+
+def _needed() -> None:
+    """Say which extra is missing before anything else fails."""
+    try:
+        import dask.array  # noqa: F401 - it is only asked whether it is there
+    except ImportError as error:
+        raise ImportError(
+            "Dask collections need dask and distributed; install `shiftlearn[dask]`."
+        ) from error
 
 
 def _form(function: Callable[[Any], Any], X: Any) -> Any:

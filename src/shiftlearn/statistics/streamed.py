@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import functools
 import inspect
+import warnings
 from collections.abc import Callable
 from typing import Any
 
 from shiftlearn.statistics.passes import Stream, open_stream
-from shiftlearn.statistics.stream import by_blocks, is_stream
+from shiftlearn.statistics.stream import Blocks, by_blocks, is_stream
 
 __all__ = ["StreamedMethods"]
 
@@ -87,9 +88,31 @@ def _row_by_row(method: Callable[..., Any]) -> Callable[..., Any]:
     def wrapped(self: Any, X: Any, *args: Any, **options: Any) -> Any:
         if not is_stream(X):
             return method(self, X, *args, **options)
-        return by_blocks(lambda rows: method(self, rows, *args, **options), X)
+        return by_blocks(_named(self, X, lambda rows: method(self, rows, *args, **options)), X)
 
     return wrapped
+
+
+def _named(estimator: Any, X: Any, function: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    """``function`` of the rows of blocks that have names, in the order of the estimator's."""
+    wanted = getattr(estimator, "feature_names_in_", None)
+    names = X.feature_names if wanted is not None and isinstance(X, Blocks) else None
+    if names is None:
+        return function
+    missing, extra = sorted(set(wanted) - set(names)), sorted(set(names) - set(wanted))
+    if missing or extra:
+        raise ValueError(
+            f"the blocks have other columns than those of fit: missing {missing}, unexpected "
+            f"{extra}."
+        )
+    order = [names.index(name) for name in wanted]
+
+    def in_order(rows: Any) -> Any:
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", "X does not have valid feature names")
+            return function(rows if order == sorted(order) else rows[:, order])
+
+    return in_order
 
 
 def _key(estimator: Any) -> str:
