@@ -388,6 +388,14 @@ def test_bad_parameters_are_named(parameters, message):
         SVC(**parameters).fit(X, y)
 
 
+@pytest.mark.parametrize(("n", "kernel"), [(600, "rbf"), (600, "poly"), (50, "poly")])
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+def test_rows_whose_kernel_overflows_are_refused(n, kernel):
+    X, y = binary(n)
+    with pytest.raises(ValueError, match="entries of X are too large"):
+        SVC(kernel=kernel, gamma=1.0, coef0=1.0).fit(1e200 * X, y)
+
+
 def test_callback_that_cannot_be_called_is_named():
     X, y = binary(50)
     with pytest.raises(TypeError, match="callback must be None or callable, got 3"):

@@ -182,6 +182,11 @@ class Decomposition:
             step += 1
 
     def _measure(self, u: Floats, g: Floats, low: Floats, high: Floats, groups: Any) -> Floats:
+        if not math.isfinite(g.sum()):
+            raise ValueError(
+                "the kernel values are not finite: the entries of X are too large for "
+                f"{np.dtype(self.dtype)}. Scale the columns of X (StandardScaler)."
+            )
         ends = intervals(u, g, low, high, groups, len(self.problem.totals))
         self.violation = violation(u, g, low, high, groups, ends)
         return ends
