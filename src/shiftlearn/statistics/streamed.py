@@ -95,8 +95,8 @@ def _row_by_row(method: Callable[..., Any]) -> Callable[..., Any]:
 
 def _named(estimator: Any, X: Any, function: Callable[[Any], Any]) -> Callable[[Any], Any]:
     """``function`` of the rows of blocks that have names, in the order of the estimator's."""
-    wanted = getattr(estimator, "feature_names_in_", None)
-    names = X.feature_names if wanted is not None and isinstance(X, Blocks) else None
+    wanted = list(getattr(estimator, "feature_names_in_", ()))
+    names = X.feature_names if wanted and isinstance(X, Blocks) else None
     if names is None:
         return function
     missing, extra = sorted(set(wanted) - set(names)), sorted(set(names) - set(wanted))
