@@ -147,7 +147,9 @@ class KernelSpace:
     ) -> HingeFit:
         """Solve a two-class hinge problem on the rows."""
         if start is None and linear is None and self._small(options):
-            return self._hinge_of_few(signs, costs, fit_intercept, options)
+            few = self._hinge_of_few(signs, costs, fit_intercept, options)
+            if np.isfinite(few.certificate.objective):
+                return few  # else the general solver says what is wrong
         solution = solve(
             hinge(
                 self.operator, signs, costs, linear=linear,

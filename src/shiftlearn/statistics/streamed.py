@@ -97,7 +97,7 @@ def _named(estimator: Any, X: Any, function: Callable[[Any], Any]) -> Callable[[
     """``function`` of the rows of blocks that have names, in the order of the estimator's."""
     wanted = list(getattr(estimator, "feature_names_in_", ()))
     names = X.feature_names if wanted and isinstance(X, Blocks) else None
-    if names is None:
+    if wanted is None or names is None:
         return function
     missing, extra = sorted(set(wanted) - set(names)), sorted(set(names) - set(wanted))
     if missing or extra:
