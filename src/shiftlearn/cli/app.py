@@ -194,12 +194,25 @@ def predict(
     scores: Annotated[
         bool, typer.Option("--scores", help="Probabilities or scores in columns of their own.")
     ] = False,
+    scheduler: Annotated[
+        str | None,
+        typer.Option(
+            "--scheduler",
+            metavar="ADDRESS",
+            help="A Dask cluster: each file of a folder of Parquet by a worker, into a folder.",
+        ),
+    ] = None,
     trust: Trust = None,
     json: Json = False,
 ) -> None:
     """Predict one label for each row, in the order of the rows."""
     from shiftlearn.cli import models
 
+    if scheduler is not None:
+        models.predict_on_cluster(
+            model, data, output, scheduler, scores=scores, trusted=trust or [], as_json=json
+        )
+        return
     _no_json_to_pipe(json, output)
     models.predict(model, data, output, scores=scores, trusted=trust or [], as_json=json)
 

@@ -25,7 +25,16 @@ from shiftlearn.cli.tables import (
 )
 from shiftlearn.cli.work import working
 
-__all__ = ["fit", "fitting", "info", "loaded", "predict", "select"]
+__all__ = [
+    "fit",
+    "fitting",
+    "info",
+    "loaded",
+    "predict",
+    "predict_on_cluster",
+    "predicted",
+    "select",
+]
 
 
 def fit(given: dict[str, Any], pairs: Sequence[str], config: str | None, *, as_json: bool) -> None:
@@ -69,6 +78,30 @@ def predict(
         print_json({"rows": len(labels), "labels": shares, "output": _absolute(output)})
     elif output != "-":
         console().print(Text(f"{len(labels)} rows written to {output}"), soft_wrap=True)
+
+
+def predicted(model: str, data: str, scores: bool, trusted: Sequence[str]) -> dict[str, Any]:
+    """The columns that `predict` writes for one file."""
+    pipeline, facts = loaded(model, trusted)
+    table = fitting(read_table(data, facts.get("label")), facts)
+    more = _score_columns(pipeline, table.rows) if scores else {}
+    return {facts.get("label") or "label": _for_polars(pipeline.predict(table.rows)), **more}
+
+
+def predict_on_cluster(
+    model: str, data: str, output: str, scheduler: str, *, scores: bool, trusted: Sequence[str],
+    as_json: bool,
+) -> None:  # fmt: skip
+    """Write one file of labels for each file of a folder."""
+    from shiftlearn.cli.cluster import predict_folder
+
+    loaded(model, trusted)  # what is wrong with the model is said before any work
+    facts = predict_folder(model, data, output, scheduler, scores, trusted)
+    if as_json:
+        print_json(facts)
+    else:
+        words = f"{facts['rows']} rows in {facts['files']} files written to {output}"
+        console().print(Text(words), soft_wrap=True)
 
 
 def select(
