@@ -41,7 +41,7 @@ def average_weights(likelihood: Floats, row_weights: Floats, prior: Floats) -> F
     >>> import numpy as np
     >>> p = np.array([[0.9, 0.5], [0.8, 0.5], [0.9, 0.5]])
     >>> average_weights(p, np.ones(3), np.full(2, 0.1)).round(2)
-    array([0.97, 0.03])
+    array([0.93, 0.07])
     """
     weights = prior / prior.sum()
     total = row_weights.sum() + prior.sum()

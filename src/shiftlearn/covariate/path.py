@@ -55,7 +55,8 @@ def covariate_shift_path(
     >>> import numpy as np
     >>> from shiftlearn import covariate_shift_path
     >>> X, y = np.arange(8.0)[:, None], [0, 1, 0, 1, 1, 0, 0, 0]
-    >>> grid = covariate_shift_path(X, y, [0.1, 1.0], [1.0], sample_domain=[0] * 5 + [-1] * 3)
+    >>> domain = [0, 0, -1, 0, -1, 0, 0, -1]
+    >>> grid = covariate_shift_path(X, y, [0.1, 1.0], [1.0], sample_domain=domain)
     >>> [row[0].C for row in grid]
     [0.1, 1.0]
     """
