@@ -13,7 +13,6 @@ from shiftlearn.studies.base import study
 from shiftlearn.studies.covariate_methods import (
     IID,
     JOINT,
-    KMM,
     METHODS,
     Costs,
     Task,
@@ -42,7 +41,7 @@ _TUNING_ROWS = 400
     columns="n",
     figures={"increase": "AUC increase (points)", "auc": "AUC (%)"},
     seeds=_FIELDS,
-    quick={"n": (128,), "method": (IID, KMM, JOINT)},
+    quick={"n": (128,), "method": (IID, JOINT)},
     quick_seeds=1,
     data=("landmine/LandmineData.mat",),
 )
