@@ -116,7 +116,7 @@ class LocallyWeightedEnsemble(DomainClassifierMixin, Machine):
     def fit(
         self,
         X: Any,
-        y: Any,
+        y: Any = None,
         *,
         sample_domain: ArrayLike | None = None,
         sample_weight: ArrayLike | None = None,

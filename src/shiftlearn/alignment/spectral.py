@@ -112,7 +112,7 @@ class CDCSClassifier(DomainClassifierMixin, Machine):
     def fit(
         self,
         X: Any,
-        y: Any,
+        y: Any = None,
         *,
         sample_domain: ArrayLike | None = None,
         sample_weight: ArrayLike | None = None,

@@ -138,7 +138,7 @@ class TransductiveSVC(SVC):
     def fit(
         self,
         X: Any,
-        y: Any,
+        y: Any = None,
         *,
         sample_domain: ArrayLike | None = None,
         sample_weight: ArrayLike | None = None,

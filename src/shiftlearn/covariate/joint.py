@@ -240,7 +240,7 @@ class CovariateShiftLogisticRegression(DomainClassifierMixin, Machine):
     def fit(
         self,
         X: Any,
-        y: Any,
+        y: Any = None,
         *,
         sample_domain: ArrayLike | None = None,
         sample_weight: ArrayLike | None = None,

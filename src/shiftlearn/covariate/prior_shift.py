@@ -115,7 +115,7 @@ class PriorShiftCorrector(MetaEstimatorMixin, DomainClassifierMixin, BaseEstimat
     def fit(
         self,
         X: Any,
-        y: Any,
+        y: Any = None,
         *,
         sample_domain: ArrayLike | None = None,
         sample_weight: ArrayLike | None = None,

@@ -110,7 +110,7 @@ class ReweightedClassifier(MetaEstimatorMixin, DomainClassifierMixin, BaseEstima
     def fit(
         self,
         X: Any,
-        y: Any,
+        y: Any = None,
         *,
         sample_domain: ArrayLike | None = None,
         sample_weight: ArrayLike | None = None,

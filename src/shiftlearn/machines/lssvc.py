@@ -144,7 +144,7 @@ class LSSVC(DomainClassifierMixin, Machine):
     def fit(
         self,
         X: Any,
-        y: Any,
+        y: Any = None,
         *,
         sample_domain: ArrayLike | None = None,
         sample_weight: ArrayLike | None = None,

@@ -194,7 +194,7 @@ class SVC(DomainClassifierMixin, Machine):
     def fit(
         self,
         X: Any,
-        y: Any,
+        y: Any = None,
         *,
         sample_domain: ArrayLike | None = None,
         sample_weight: ArrayLike | None = None,

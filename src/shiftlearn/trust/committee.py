@@ -130,7 +130,7 @@ class ShiftCommittee(StreamedMethods, DomainClassifierMixin, BaseEstimator):
     def fit(
         self,
         X: Any,
-        y: Any,
+        y: Any = None,
         *,
         sample_domain: ArrayLike | None = None,
         sample_weight: ArrayLike | None = None,

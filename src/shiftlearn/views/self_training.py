@@ -103,7 +103,7 @@ class SelfTrainingAdapter(DomainClassifierMixin, MetaEstimatorMixin, BaseEstimat
     def fit(
         self,
         X: Any,
-        y: Any,
+        y: Any = None,
         *,
         sample_domain: ArrayLike | None = None,
         sample_weight: ArrayLike | None = None,
