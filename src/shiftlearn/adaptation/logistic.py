@@ -30,7 +30,7 @@ from scipy.special import expit, softmax
 from shiftlearn.adaptation.base import Adapter
 from shiftlearn.adaptation.rows import AdaptationRows, class_costs
 from shiftlearn.adaptation.sources import Sources
-from shiftlearn.adaptation.streaming import open_adaptation
+from shiftlearn.adaptation.streaming import contrasts, open_adaptation
 from shiftlearn.certificates import Certificate, Event, warn_unless_converged
 from shiftlearn.kernels import Kernel
 from shiftlearn.machines.base import check_number, progress, warn_scales
@@ -307,12 +307,12 @@ class AdaptLogisticRegression(Adapter):
         n_sources = task.scores.shape[1]
         shared = task.scores if theta is None and n_sources else None
         offset = None if theta is None else np.einsum("nmc,m->nc", task.scores, theta)
-        contrasts = task.contrasts() if self.fit_intercept else None
-        free = 0 if contrasts is None else contrasts.shape[0]
+        moves = task.contrasts() if self.fit_intercept else None
+        free = 0 if moves is None else moves.shape[0]
         centers = np.full(n_sources if shared is not None else 0, 1.0 / max(1, n_sources))
         penalties = np.full(len(centers), float(self.trust_penalty))
-        if contrasts is not None and free:
-            fixed = np.broadcast_to(contrasts, (len(costs), *contrasts.shape))
+        if moves is not None and free:
+            fixed = np.broadcast_to(moves, (len(costs), *moves.shape))
             shared = fixed if shared is None else np.concatenate([shared, fixed], axis=1)
         answer = solve_logistic(
             task.rows.Z,
@@ -324,17 +324,17 @@ class AdaptLogisticRegression(Adapter):
             shared=shared,
             shared_penalty=np.concatenate([penalties, np.zeros(free)]),
             shared_center=np.concatenate([centers, np.zeros(free)]),
-            fit_intercept=self.fit_intercept and contrasts is None,
+            fit_intercept=self.fit_intercept and moves is None,
             memory_limit=self.memory_limit,
             tol=self.tol,
             max_iter=int(self.max_iter),
-            start=None if contrasts is not None else task.start(former, self.fit_intercept),
+            start=None if moves is not None else task.start(former, self.fit_intercept),
             n_jobs=self.n_jobs,
             callback=progress(self.callback, self.verbose, type(self).__name__),
         )
-        if contrasts is None:
+        if moves is None:
             return answer
-        levels = answer.shared[len(centers) :] @ contrasts
+        levels = answer.shared[len(centers) :] @ moves
         return LogisticSolution(
             answer.coef, levels, answer.shared[: len(centers)], answer.parameters,
             answer.certificate,
@@ -387,16 +387,7 @@ class _Task:
 
     def contrasts(self) -> Floats | None:
         """Orthonormal directions in which intercepts may move; None where all may."""
-        n_classes = max(2, self.n_columns)
-        present = np.unique(self.codes)
-        if len(present) == n_classes:
-            return None
-        if self.n_columns == 1:
-            return np.zeros((0, 1))
-        centred = np.eye(len(present)) - 1.0 / len(present)
-        directions = np.zeros((len(present) - 1, n_classes))
-        directions[:, present] = np.linalg.svd(centred)[2][: len(present) - 1]
-        return directions
+        return contrasts(np.unique(self.codes), max(2, self.n_columns))
 
     def start(self, former: Any, fit_intercept: bool) -> Floats | None:
         """A former answer as parameters of this problem, where the shapes agree."""

@@ -25,7 +25,7 @@ from shiftlearn.solvers.losses import Layout, Logistic
 from shiftlearn.statistics import Block, Stream
 from shiftlearn.statistics.survey import SAMPLE_ROWS, CodedBlock, coded, survey_stream
 
-__all__ = ["StreamedAdaptation", "open_adaptation"]
+__all__ = ["StreamedAdaptation", "contrasts", "open_adaptation"]
 
 Floats = NDArray[np.float64]
 _LARGEST_MATRIX = 4096
@@ -58,10 +58,11 @@ class StreamedAdaptation:
     ) -> tuple[Floats, Floats, Floats, newton.Solution]:
         """W by scores, b, the trust, and the solution; ``theta`` None: the trust is learned."""
         k, m = self.sources.n_columns, len(self.sources.members)
-        contrasts = self._contrasts() if fit_intercept else None
-        free = 0 if contrasts is None else contrasts.shape[0]
+        present = np.flatnonzero(self.counts)
+        moves = contrasts(present, len(self.counts)) if fit_intercept else None
+        free = 0 if moves is None else moves.shape[0]
         learned = m if theta is None else 0
-        plain = fit_intercept and contrasts is None
+        plain = fit_intercept and moves is None
         layout = Layout(self.n_columns, k, plain, learned + free)
         ridge, center = np.zeros(layout.size), np.zeros(layout.size)
         ridge[: self.n_columns * k] = 1.0
@@ -69,7 +70,7 @@ class StreamedAdaptation:
         ridge[at], center[at] = trust_penalty, 1.0 / max(1, m)
         problem = newton.Problem(
             Logistic(layout, layout.size <= _LARGEST_MATRIX),
-            self.stream.then(self._blocks(C / self.unit, theta, contrasts)),
+            self.stream.then(self._blocks(C / self.unit, theta, moves)),
             ridge,
             center=center,
             weight=C / self.unit * self.weight,
@@ -77,15 +78,15 @@ class StreamedAdaptation:
         )
         answer = newton.solve(problem, tol=tol, max_iter=max_iter, n_jobs=n_jobs, callback=callback)
         W, bias, shared = layout.parts(answer.parameters)
-        if contrasts is not None:
-            bias = shared[learned:] @ contrasts
+        if moves is not None:
+            bias = shared[learned:] @ moves
         elif layout.n_scores > 1:
             bias = bias - bias.mean()
         trust = shared[:learned] if theta is None else theta
         return np.ascontiguousarray(W.T), bias, trust, answer
 
     def _blocks(
-        self, cost: float, theta: Floats | None, contrasts: Floats | None
+        self, cost: float, theta: Floats | None, moves: Floats | None
     ) -> Callable[[CodedBlock], Any]:
         """Blocks as the logistic loss takes them: (Z, codes, costs, offset, shared)."""
 
@@ -94,26 +95,25 @@ class StreamedAdaptation:
             Z = mapped(self.features)(block).X
             shared = scores if theta is None and scores.shape[1] else None
             offset = None if theta is None else np.einsum("nmc,m->nc", scores, theta)
-            if contrasts is not None and len(contrasts):
-                fixed = np.broadcast_to(contrasts, (len(block.codes), *contrasts.shape))
+            if moves is not None and len(moves):
+                fixed = np.broadcast_to(moves, (len(block.codes), *moves.shape))
                 shared = fixed if shared is None else np.concatenate([shared, fixed], axis=1)
             costs = cost * block.weights * self.factors[block.codes]
             return Z, block.codes, costs, offset, shared
 
         return prepare
 
-    def _contrasts(self) -> Floats | None:
-        """Orthonormal directions in which intercepts may move; None where all may."""
-        present = np.flatnonzero(self.counts)
-        n_classes = len(self.counts)
-        if len(present) == n_classes:
-            return None
-        if n_classes == 2:
-            return np.zeros((0, 1))
-        centred = np.eye(len(present)) - 1.0 / len(present)
-        directions = np.zeros((len(present) - 1, n_classes))
-        directions[:, present] = np.linalg.svd(centred)[2][: len(present) - 1]
-        return directions
+
+def contrasts(present: NDArray[np.intp], n_classes: int) -> Floats | None:
+    """Orthonormal directions in which intercepts of the classes present may move; None: all may."""
+    if len(present) == n_classes:
+        return None
+    if n_classes == 2:
+        return np.zeros((0, 1))
+    centred = np.eye(len(present)) - 1.0 / len(present)
+    directions = np.zeros((len(present) - 1, n_classes))
+    directions[:, present] = np.linalg.svd(centred)[2][: len(present) - 1]
+    return directions
 
 
 def open_adaptation(estimator: Any, stream: Stream, reading: str) -> StreamedAdaptation:
