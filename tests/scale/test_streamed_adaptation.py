@@ -46,7 +46,9 @@ def test_a_class_without_rows_and_rows_without_a_label():
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         expected = model.fit(X, y).predict_proba(X)
+        assert model.intercept_[2] == 0 and abs(model.intercept_.sum()) < 1e-12
         found = model.fit(Blocks.from_arrays(X, y, rows=50)).predict_proba(X)
+    assert model.intercept_[2] == 0 and abs(model.intercept_.sum()) < 1e-12
     np.testing.assert_allclose(found, expected, atol=1e-6)
 
 
